@@ -1,0 +1,26 @@
+"""Named points that a worker passes; nothing happens there unless a test installs a hook.
+
+Tests kill or stop a worker process exactly here (acceptance of R11, R14, R19a).
+"""
+
+from collections.abc import Callable
+
+AFTER_CLAIM = "after_claim"
+AFTER_REPLY = "after_reply"
+BEFORE_STORE = "before_store"
+BEFORE_COMMIT = "before_commit"
+AFTER_STORE = "after_store"
+
+_hook: Callable[[str], None] | None = None
+
+
+def install(hook: Callable[[str], None] | None) -> None:
+    """Call ``hook`` with the name of every point from now on; ``None`` takes it away."""
+    global _hook  # noqa: PLW0603 - one hook a process, set before any thread starts
+    _hook = hook
+
+
+def reach(name: str) -> None:
+    """Pass the point called ``name``."""
+    if _hook is not None:
+        _hook(name)

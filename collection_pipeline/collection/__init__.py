@@ -1,0 +1,1 @@
+"""The services of collection: the same from a test, from the command line and from Dagster."""

@@ -1,0 +1,56 @@
+"""Residual seen rows are deleted in short transactions, never of a RUNNING cycle (R31)."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Connection
+
+from collection_pipeline.settings import Settings
+from collection_pipeline.store.clock import DatabaseClock
+from collection_pipeline.store.seen import SeenPostings
+from collection_pipeline.store.transaction import TransactionRunner
+
+
+@dataclass(frozen=True)
+class CleanedUp:
+    """``left_over`` is ``seenRowsOlderThan48Hours``: what should be gone and is not."""
+
+    deleted_rows: int
+    chunks: int
+    left_over: int
+
+
+class SeenRowCleanup:
+    """The 10:15 job."""
+
+    def __init__(
+        self, transactions: TransactionRunner, clock: DatabaseClock, settings: Settings
+    ) -> None:
+        self._transactions = transactions
+        self._clock = clock
+        self._chunk_rows = settings["SEEN_CLEANUP_CHUNK_ROWS"]
+        self._retention = timedelta(hours=settings["SEEN_RETENTION_HOURS"])
+        self._seen = SeenPostings()
+
+    def clean_up(self) -> CleanedUp:
+        """Delete residue cycle by cycle, one transaction a chunk, then count what is left."""
+        deleted = chunks = 0
+        for cycle_id in self._transactions.run(self._residual_cycles):
+            while rows := self._delete_chunk(cycle_id):
+                deleted += rows
+                chunks += 1
+        return CleanedUp(deleted, chunks, self._transactions.run(self.count_left_over))
+
+    def count_left_over(self, connection: Connection) -> int:
+        """Seen rows that a cleanup would delete now; alerts when not zero after one."""
+        return self._seen.count_of_cycles(connection, self._residual_cycles(connection))
+
+    def _residual_cycles(self, connection: Connection) -> list[int]:
+        now = self._clock.now(connection)
+        today = self._clock.today(connection)
+        return self._seen.residual_cycles(connection, now - self._retention, today)
+
+    def _delete_chunk(self, cycle_id: int) -> int:
+        return self._transactions.run(
+            lambda connection: self._seen.delete_chunk(connection, cycle_id, self._chunk_rows)
+        )

@@ -1,0 +1,170 @@
+"""A posting as platforms deliver it: columns, list signature, detail, sightings (R22, R32)."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+SIGNATURE_HEX_CHARS = 32
+
+
+class DeadlineKind(StrEnum):
+    """What a posting says about its end; only DATE carries a deadline."""
+
+    DATE = "DATE"
+    ALWAYS_OPEN = "ALWAYS_OPEN"
+    UNTIL_FILLED = "UNTIL_FILLED"
+    UNKNOWN = "UNKNOWN"
+
+
+class DetailState(StrEnum):
+    """Where a posting's detail stands (R22).
+
+    NONE: the platform's list carries everything. PENDING: waits to be tried. DONE: stored.
+    GONE: the platform says that the posting no longer exists; it stays until it is missed.
+    """
+
+    NONE = "NONE"
+    PENDING = "PENDING"
+    DONE = "DONE"
+    GONE = "GONE"
+
+
+class PostingStatus(StrEnum):
+    """OPEN: sighted last time. MISSED: not sighted by safe cycles. CLOSED: missed often enough."""
+
+    OPEN = "OPEN"
+    MISSED = "MISSED"
+    CLOSED = "CLOSED"
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """``at`` is naive UTC and only given for ``DeadlineKind.DATE``."""
+
+    kind: DeadlineKind
+    at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kind is DeadlineKind.DATE) != (self.at is not None):
+            raise ValueError("a deadline has an instant exactly when its kind is DATE")
+
+
+UNKNOWN_DEADLINE = Deadline(DeadlineKind.UNKNOWN)
+
+
+@dataclass(frozen=True)
+class PostingFields:
+    """The columns of ``job_postings`` that a platform can fill; instants are naive UTC.
+
+    ``career_from`` and ``career_to`` are years of experience; ``career_to`` is ``None`` for "no
+    upper limit". ``remote`` is one of ``remote``, ``hybrid``, ``on-site`` or ``None``.
+    """
+
+    title: str
+    company_name: str | None = None
+    location_raw: str | None = None
+    region: str | None = None
+    career_from: int | None = None
+    career_to: int | None = None
+    employment_type: str | None = None
+    remote: str | None = None
+    salary: str | None = None
+    skills: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    url: str | None = None
+    language: str | None = None
+    description: str | None = None
+    published_at: datetime | None = None
+    opened_at: datetime | None = None
+    deadline: Deadline = UNKNOWN_DEADLINE
+
+
+@dataclass(frozen=True)
+class ListedPosting:
+    """One row of a list page.
+
+    ``signature`` is made by ``list_signature``; ``raw`` is the row's JSON as the platform sent it;
+    ``unparsed`` names the fields that were present but did not parse (null here, raw form kept).
+    """
+
+    source_job_id: str
+    fields: PostingFields
+    signature: str
+    raw: str
+    unparsed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PostingDetail:
+    """What a detail adds: ``changes`` maps names of ``PostingFields`` to their new values."""
+
+    changes: Mapping[str, Any]
+    raw: str
+    unparsed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GonePosting:
+    """The detail says that the posting no longer exists: neither a failure nor a close (R22)."""
+
+
+@dataclass(frozen=True)
+class KnownPosting:
+    """What the store knows of an id: its signature, detail state, and if this cycle sighted it."""
+
+    signature: str
+    detail_state: DetailState
+    seen_in_cycle: bool
+    detail_tried: bool = False
+
+
+class SignatureChange(StrEnum):
+    """How a row compares with what is stored."""
+
+    NEW = "NEW"
+    CHANGED = "CHANGED"
+    SAME = "SAME"
+    REVERSIONED = "REVERSIONED"
+
+
+def list_signature(version: int, named_fields: Mapping[str, object]) -> str:
+    """``version:digest`` of a row's named fields, never of counters such as views (R22a).
+
+    ``named_fields`` holds JSON values; their order does not matter.
+    """
+    canonical = json.dumps(named_fields, sort_keys=True, ensure_ascii=False, default=str)
+    digest = hashlib.sha256(canonical.encode()).hexdigest()[:SIGNATURE_HEX_CHARS]
+    return f"{version}:{digest}"
+
+
+def signature_change(known: str | None, listed: str) -> SignatureChange:
+    """Compare signatures. A new version alone rewrites the row but asks for no detail again."""
+    if known is None:
+        return SignatureChange.NEW
+    if known == listed:
+        return SignatureChange.SAME
+    if known.partition(":")[0] != listed.partition(":")[0]:
+        return SignatureChange.REVERSIONED
+    return SignatureChange.CHANGED
+
+
+def needs_detail(known: KnownPosting | None, listed_signature: str) -> bool:
+    """New and changed rows do, and rows whose detail waits and was not tried in this cycle."""
+    if known is None:
+        return True
+    if known.detail_tried:
+        return False
+    change = signature_change(known.signature, listed_signature)
+    return change is SignatureChange.CHANGED or known.detail_state is DetailState.PENDING
+
+
+@dataclass(frozen=True)
+class DetailTarget:
+    """A posting of this cycle whose detail waits, in list order."""
+
+    source_job_id: str
+    position: int = field(default=0)

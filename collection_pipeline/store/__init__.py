@@ -1,0 +1,1 @@
+"""The only door to MySQL: tables, session contract, clock, transactions and repositories."""

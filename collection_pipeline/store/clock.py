@@ -1,0 +1,56 @@
+"""The one clock of the project: the database's, with the simulated offset (R15).
+
+``UTC_TIMESTAMP(6)`` is the start of its statement, so it is read in a statement of its own, after
+the locks, and passed on as a parameter. Never ``SYSDATE()``: it ignores ``SET timestamp``.
+"""
+
+from datetime import date, datetime, timedelta
+from typing import cast
+
+from sqlalchemy import Connection, text
+
+from collection_pipeline.domain.kst import run_date_of
+from collection_pipeline.store.schema.operations import simulation_clock
+
+_NOW = text(
+    "SELECT UTC_TIMESTAMP(6), (SELECT offset_microseconds FROM simulation_clock WHERE id = 1)"
+)
+
+
+class ClockCannotGoBack(ValueError):
+    """The simulated clock only moves forward: leases and due times rely on it."""
+
+
+class DatabaseClock:
+    """Reads now and the KST day from the database; moves the simulated offset forward."""
+
+    def now(self, connection: Connection) -> datetime:
+        """Naive UTC with microseconds, the simulated offset added."""
+        row = connection.execute(_NOW).one()
+        now = cast(datetime, row[0])
+        return now + timedelta(microseconds=row[1]) if row[1] else now
+
+    def today(self, connection: Connection) -> date:
+        """The KST calendar day."""
+        return run_date_of(self.now(connection))
+
+    def move_to(self, connection: Connection, target: datetime) -> datetime:
+        """Make now be ``target`` (naive UTC); ``ClockCannotGoBack`` for an earlier moment."""
+        row = connection.execute(
+            simulation_clock.select().where(simulation_clock.c.id == 1).with_for_update()
+        ).one_or_none()
+        current = self.now(connection)
+        if target < current:
+            raise ClockCannotGoBack(
+                f"the clock is at {current.isoformat()}Z and only moves forward; "
+                f"{target.isoformat()}Z lies before it"
+            )
+        offset = (row.offset_microseconds if row else 0) + round(
+            (target - current) / timedelta(microseconds=1)
+        )
+        values = {"offset_microseconds": offset, "changed_at": current}
+        if row is None:
+            connection.execute(simulation_clock.insert().values(id=1, **values))
+        else:
+            connection.execute(simulation_clock.update().values(**values))
+        return target

@@ -1,0 +1,59 @@
+"""Cycles come into being: one per runnable source and day, idempotently (R35, I1)."""
+
+from collections.abc import Collection
+from datetime import date, datetime
+
+from sqlalchemy import Connection, Select, and_, exists, literal, select
+from sqlalchemy.dialects.mysql import insert
+
+from collection_pipeline.domain.cycle_status import CycleStatus
+from collection_pipeline.store.runnable import is_runnable
+from collection_pipeline.store.schema.cycles import cycles
+from collection_pipeline.store.schema.sources import job_sources
+
+
+def has_missing_cycles(connection: Connection, run_date: date, platforms: Collection[str]) -> bool:
+    """Whether a runnable source has no cycle on ``run_date``: a plain read, no lock."""
+    statement = _missing(run_date, platforms).limit(1)
+    return connection.execute(statement).first() is not None
+
+
+def create_missing_cycles(
+    connection: Connection, run_date: date, platforms: Collection[str], now: datetime
+) -> None:
+    """One set statement; a cycle that another process made in the meantime is left as it is."""
+    rows = _missing(run_date, platforms).add_columns(
+        literal(run_date),
+        literal(CycleStatus.NOT_STARTED.value),
+        literal(now),
+        literal(now),
+    )
+    statement = insert(cycles).from_select(
+        ["job_source_id", "run_date", "cycle_status", "created_at", "updated_at"],
+        rows.order_by(job_sources.c.id),
+    )
+    connection.execute(statement.on_duplicate_key_update(job_source_id=cycles.c.job_source_id))
+
+
+def create_cycle_if_absent(
+    connection: Connection, job_source_id: int, run_date: date, now: datetime
+) -> None:
+    """One cycle for one source, whether or not it is runnable; the caller holds the gate."""
+    statement = insert(cycles).values(
+        job_source_id=job_source_id,
+        run_date=run_date,
+        cycle_status=CycleStatus.NOT_STARTED.value,
+        created_at=now,
+        updated_at=now,
+    )
+    connection.execute(statement.on_duplicate_key_update(job_source_id=cycles.c.job_source_id))
+
+
+def _missing(run_date: date, platforms: Collection[str]) -> Select[tuple[int]]:
+    has_cycle = exists(
+        select(1)
+        .select_from(cycles)
+        .where(cycles.c.job_source_id == job_sources.c.id, cycles.c.run_date == run_date)
+        .correlate(job_sources)
+    )
+    return select(job_sources.c.id).where(and_(is_runnable(run_date, platforms), ~has_cycle))

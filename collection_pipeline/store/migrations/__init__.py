@@ -1,0 +1,1 @@
+"""Alembic revisions: expand-only DDL, no data backfill (R34)."""

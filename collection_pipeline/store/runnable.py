@@ -1,0 +1,66 @@
+"""The one predicate ``runnable`` (spec section 2), as an expression over ``job_sources``.
+
+It decides in every place: creation, fill, prepare, claim, after every throttle wait, and snapshot
+eligibility. A source is runnable on a date when it is active, its flags are on, its platform is
+supported, and no older system has already run on that date (R44).
+"""
+
+from collections.abc import Collection
+from datetime import date
+
+from sqlalchemy import ColumnElement, and_, exists, or_, select
+
+from collection_pipeline.domain.cycle_status import TERMINAL_STATUSES
+from collection_pipeline.domain.source import SourceType
+from collection_pipeline.store.schema.cycles import cycles, runs
+from collection_pipeline.store.schema.sources import feature_flags, job_sources
+
+DISPATCH_FLAG = "posting.collection-dispatch-v2"
+AGGREGATOR_FLAG = "aggregator.collection"
+
+
+def is_switched_on(run_date: date) -> ColumnElement[bool]:
+    """Runnable apart from the platform: what R2 needs to fail an unsupported platform."""
+    return and_(
+        job_sources.c.active == 1,
+        _flag_is_on(DISPATCH_FLAG),
+        or_(
+            job_sources.c.source_type != SourceType.AGGREGATOR.value,
+            _flag_is_on(AGGREGATOR_FLAG),
+        ),
+        ~_ran_elsewhere(run_date),
+    )
+
+
+def is_runnable(run_date: date, platforms: Collection[str]) -> ColumnElement[bool]:
+    """True for the rows of ``job_sources`` that may be collected on ``run_date``."""
+    return and_(is_switched_on(run_date), job_sources.c.platform.in_(sorted(platforms)))
+
+
+def _flag_is_on(name: str) -> ColumnElement[bool]:
+    return exists(
+        select(1)
+        .select_from(feature_flags)
+        .where(feature_flags.c.name == name, feature_flags.c.enabled == 1)
+    )
+
+
+def _ran_elsewhere(run_date: date) -> ColumnElement[bool]:
+    """A terminal history row that did not come from a cycle of ours (R44)."""
+    ran = exists(
+        select(1)
+        .select_from(runs)
+        .where(runs.c.job_source_id == job_sources.c.id, runs.c.run_date == run_date)
+        .correlate(job_sources)
+    )
+    ended_here = exists(
+        select(1)
+        .select_from(cycles)
+        .where(
+            cycles.c.job_source_id == job_sources.c.id,
+            cycles.c.run_date == run_date,
+            cycles.c.cycle_status.in_(sorted(TERMINAL_STATUSES)),
+        )
+        .correlate(job_sources)
+    )
+    return and_(ran, ~ended_here)

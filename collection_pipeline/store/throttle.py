@@ -1,0 +1,79 @@
+"""The pace of one host over all processes (R26).
+
+``not_before = max(now, next_allowed_at)`` and ``next_allowed_at = not_before + delay``, reserved in
+a short transaction of its own under the host row's lock; the wait happens outside.
+"""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.mysql import insert
+
+from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
+from collection_pipeline.store.clock import DatabaseClock
+from collection_pipeline.store.schema.cycles import host_limits
+from collection_pipeline.store.transaction import TransactionRunner
+
+
+class PersistentHostRequestThrottle:
+    """``HostRequestThrottleGateway`` over ``external_request_host_limits``."""
+
+    def __init__(self, transactions: TransactionRunner, clock: DatabaseClock) -> None:
+        self._transactions = transactions
+        self._clock = clock
+
+    def reserve(
+        self, host: str, delay_seconds: float, longest_wait_seconds: float
+    ) -> ThrottleSlot | ThrottleRefusal:
+        """The host's next moment, or a refusal when it lies beyond the longest wait.
+
+        Run twice after a lost COMMIT it merely leaves a moment unused.
+        """
+
+        def reserving(connection: Connection) -> ThrottleSlot | ThrottleRefusal:
+            next_allowed_at = self._locked(connection, host)
+            now = self._clock.now(connection)
+            not_before = max(now, next_allowed_at) if next_allowed_at else now
+            wait = (not_before - now).total_seconds()
+            if wait > longest_wait_seconds:
+                return ThrottleRefusal(not_before)
+            self._store(connection, host, not_before + timedelta(seconds=delay_seconds), now)
+            return ThrottleSlot(wait)
+
+        return self._transactions.run(reserving)
+
+    def hold_back(self, host: str, seconds: float) -> None:
+        """No request to ``host`` for ``seconds``; never shortens a longer hold."""
+
+        def holding(connection: Connection) -> None:
+            next_allowed_at = self._locked(connection, host)
+            now = self._clock.now(connection)
+            until = now + timedelta(seconds=seconds)
+            if next_allowed_at is None or until > next_allowed_at:
+                self._store(connection, host, until, now)
+
+        self._transactions.run(holding)
+
+    def _locked(self, connection: Connection, host: str) -> datetime | None:
+        """The host's next allowed moment under its row's lock; the row is made when missing."""
+        statement = (
+            select(host_limits.c.next_allowed_at)
+            .where(host_limits.c.host == host)
+            .with_for_update()
+        )
+        found = connection.execute(statement).scalar_one_or_none()
+        if found is not None:
+            return found  # type: ignore[no-any-return]  # a DATETIME column
+        now = self._clock.now(connection)
+        adding = insert(host_limits).values(host=host, next_allowed_at=now, updated_at=now)
+        connection.execute(adding.on_duplicate_key_update(host=adding.inserted.host))
+        return connection.execute(statement).scalar_one_or_none()
+
+    def _store(
+        self, connection: Connection, host: str, next_allowed_at: datetime, now: datetime
+    ) -> None:
+        connection.execute(
+            host_limits.update()
+            .where(host_limits.c.host == host)
+            .values(next_allowed_at=next_allowed_at, updated_at=now)
+        )
