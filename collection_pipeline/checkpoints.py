@@ -16,7 +16,7 @@ _hook: Callable[[str], None] | None = None
 
 def install(hook: Callable[[str], None] | None) -> None:
     """Call ``hook`` with the name of every point from now on; ``None`` takes it away."""
-    global _hook  # noqa: PLW0603 - one hook a process, set before any thread starts
+    global _hook
     _hook = hook
 
 

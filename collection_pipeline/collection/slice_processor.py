@@ -12,6 +12,7 @@ from collection_pipeline.collection.permit import LeasedSlicePermit
 from collection_pipeline.collection.posting_lookup import StoredPostingLookup
 from collection_pipeline.domain.budget import CollectionBudget
 from collection_pipeline.domain.cursor import Cursor, InvalidCursor
+from collection_pipeline.domain.cycle import JobPostingCollectionCycle
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.failure import CollectionFailure, CollectionFailureReason
 from collection_pipeline.domain.lease import trusted_until
@@ -198,7 +199,7 @@ def _report(
         label=claimed.source.label,
         run_date=claimed.cycle.run_date,
         status=cycle.status if cycle else None,
-        reason=(cycle.failure_reason or cycle.budget_exhausted_reason) if cycle else None,
+        reason=_reason(cycle) if cycle else None,
         detail=cycle.failure_detail if cycle else None,
         list_pages=work.list_page_count,
         postings=stored.counts.new_to_cycle if stored else 0,
@@ -207,3 +208,8 @@ def _report(
         seconds=attempt.seconds,
         seconds_waited=work.seconds_waited,
     )
+
+
+def _reason(cycle: JobPostingCollectionCycle) -> str | None:
+    reason = cycle.failure_reason or cycle.budget_exhausted_reason
+    return None if reason is None else reason.value

@@ -13,9 +13,7 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-
-class OpenTransaction(RuntimeError):
-    """A request was about to be sent while a connection of this process was in a transaction."""
+from collection_pipeline.domain.transaction_guard import OpenTransaction
 
 
 class OpenConnections:

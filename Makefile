@@ -1,0 +1,68 @@
+# make setup   the virtual environment .venv from the lock file
+# make demo    a simulated day on a private database server
+# make up      the whole pipeline on this machine
+# make test    all tests, on MySQL and on MariaDB
+# make lint    format, lint, types, import direction
+# make clean   stops the private database server and removes what the other targets made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP_STAMP := $(VENV)/.installed
+PYTEST ?= $(BIN)/python -m pytest
+TESTS ?=
+
+.DEFAULT_GOAL := setup
+.PHONY: setup demo up test test-mysql test-mariadb lint lock clean
+
+setup: $(SETUP_STAMP)
+
+# Built beside its place and moved at the end would break the paths inside; the stamp tells instead.
+$(SETUP_STAMP): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'collection-pipeline needs Python 3.11 or newer: make setup PYTHON=python3.12' >&2; exit 3; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo 'Python cannot make virtual environments here: apt-get install python3-venv' >&2; exit 3; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes \
+	  --only-binary :all: -r requirements-dev.lock
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-index \
+	  --no-build-isolation --editable .
+	touch $@
+
+demo: setup
+	$(BIN)/collection-pipeline demo
+
+up: setup
+	$(BIN)/collection-pipeline up
+
+test: test-mysql test-mariadb
+
+test-mysql: setup
+	COLLECTION_TEST_SERVER=mysql $(PYTEST) $(TESTS)
+
+test-mariadb: setup
+	COLLECTION_TEST_SERVER=mariadb $(PYTEST) $(TESTS)
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Hashes of the public files, and no address of any index. Extras stay: pip checks a hash only where
+# it sees the exact requirement that is pinned.
+LOCK := CUSTOM_COMPILE_COMMAND='make lock' PIP_CONFIG_FILE=/dev/null PIP_FIND_LINKS= \
+  PIP_EXTRA_INDEX_URL= .local/lock-tools/bin/pip-compile --quiet --generate-hashes --no-strip-extras \
+  --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+lock:
+	$(PYTHON) -m venv .local/lock-tools
+	.local/lock-tools/bin/pip install --quiet pip-tools==7.6.2
+	$(LOCK) --output-file requirements.lock pyproject.toml
+	$(LOCK) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+
+clean:
+	@if test -x $(BIN)/python; then $(BIN)/python -m collection_pipeline.local_db stop; fi
+	rm -rf .local $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	find collection_pipeline collection_pipeline_tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,38 @@
+"""The command tree of ``collection-pipeline``."""
+
+import typer
+
+from collection_pipeline.cli import (
+    checking,
+    clock,
+    collecting,
+    databases,
+    demonstration,
+    flags,
+    reading,
+    simulating,
+    sources,
+)
+
+app = typer.Typer(
+    name="collection-pipeline",
+    help="Collect job postings every day: safe, bounded, unattended, with MySQL as the queue.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("check")(checking.check)
+app.command("env")(checking.env)
+app.add_typer(databases.db, name="db")
+app.add_typer(databases.local_db, name="local-db")
+app.add_typer(sources.app, name="sources")
+app.add_typer(flags.app, name="flags")
+app.command("create-cycles")(collecting.create_cycles)
+app.command("tick")(collecting.tick)
+app.command("cleanup")(collecting.cleanup)
+app.command("cycles")(reading.cycles)
+app.command("postings")(reading.postings)
+app.add_typer(clock.app, name="clock")
+app.command("simulator")(simulating.simulator)
+app.command("demo")(demonstration.demo)
+app.command("up")(demonstration.up)

@@ -1,0 +1,100 @@
+"""``collection-pipeline``: every error becomes one clear sentence and its exit code.
+
+No traceback reaches the user: it could show what an exception's frames hold (R29).
+"""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+from sqlalchemy.exc import SQLAlchemyError
+
+from collection_pipeline.cli import exit_codes
+from collection_pipeline.cli.commands import app
+from collection_pipeline.cli.database import DatabaseUnusable, NoDatabase
+from collection_pipeline.cli.source_rows import BadSourceRows
+from collection_pipeline.collection.dispatch import TickFailed
+from collection_pipeline.demo.summary import DemoDiffers
+from collection_pipeline.domain.budget import InvalidBudget
+from collection_pipeline.local_db.errors import LocalDatabaseError
+from collection_pipeline.platforms.gateway import BadDescriptor
+from collection_pipeline.settings import InvalidSetting
+from collection_pipeline.simulator.scenario import ScenarioError
+from collection_pipeline.store.clock import ClockCannotGoBack
+from collection_pipeline.store.flags import UnknownFlag
+from collection_pipeline.store.migration import SchemaBehind
+from collection_pipeline.store.sources import UnknownSource
+from collection_pipeline.store.transaction import DatabaseUnavailable
+
+EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
+    (
+        (
+            *BadDescriptor,
+            BadSourceRows,
+            ClockCannotGoBack,
+            InvalidBudget,
+            ScenarioError,
+            UnknownFlag,
+            UnknownSource,
+        ),
+        exit_codes.USAGE,
+    ),
+    (
+        (
+            DatabaseUnavailable,
+            DatabaseUnusable,
+            InvalidSetting,
+            LocalDatabaseError,
+            NoDatabase,
+            SchemaBehind,
+        ),
+        exit_codes.UNUSABLE,
+    ),
+    ((DemoDiffers, TickFailed), exit_codes.WORK_FAILED),
+)
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and exit with its code."""
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of one command; what went wrong is on standard error."""
+    command = typer.main.get_command(app)
+    try:
+        command.main(arguments, prog_name="collection-pipeline")
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else exit_codes.DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        return _explained(error)
+    return exit_codes.DONE
+
+
+def _explained(error: Exception) -> int:
+    for kinds, code in EXIT_CODES:
+        if isinstance(error, kinds):
+            print(f"collection-pipeline: {error}", file=sys.stderr)
+            return code
+    if isinstance(error, SQLAlchemyError):
+        print(f"collection-pipeline: {in_words(error)}", file=sys.stderr)
+        return exit_codes.UNUSABLE
+    print(
+        f"collection-pipeline: unexpected {type(error).__name__}; this is a defect of the program",
+        file=sys.stderr,
+    )
+    return exit_codes.UNEXPECTED
+
+
+def in_words(error: SQLAlchemyError) -> str:
+    """What a database error says, without statement or parameters."""
+    said: tuple[object, ...] = getattr(getattr(error, "orig", None), "args", ())
+    return f"the database refused: {said[1] if said[1:] else type(error).__name__}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Everything that Dagster loads."""
+
+import dagster as dg
+
+from collection_pipeline.orchestration.assets import ASSETS
+from collection_pipeline.orchestration.automation import SCHEDULES, SENSORS
+from collection_pipeline.orchestration.jobs import JOBS
+from collection_pipeline.orchestration.resources import RESOURCES
+
+defs = dg.Definitions(
+    assets=ASSETS,
+    jobs=JOBS,
+    schedules=SCHEDULES,
+    sensors=SENSORS,
+    resources=RESOURCES,
+    executor=dg.in_process_executor,
+)

@@ -1,0 +1,1 @@
+"""The whole pipeline on one machine: private servers, simulated platforms, days of Dagster runs."""

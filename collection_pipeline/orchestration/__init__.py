@@ -1,0 +1,1 @@
+"""Dagster: starts the services and shows what they did; no state of the queue lives here."""

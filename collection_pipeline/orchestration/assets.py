@@ -1,0 +1,57 @@
+"""What collection keeps up to date, declared so that events have a documented home in the UI."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from collection_pipeline.collection.slice_processor import SliceReport
+
+job_postings = dg.AssetSpec(
+    "job_postings",
+    description=(
+        "Postings collected from aggregators and company boards (table `job_postings`). Every "
+        "slice adds a materialization with the number of distinct postings it stored."
+    ),
+    kinds={"mysql"},
+    group_name="collection",
+)
+collection_cycles = dg.AssetSpec(
+    "collection_cycles",
+    description=(
+        "One cycle a source and KST day (table `job_posting_collection_cycles`), the source of "
+        "truth of the queue. Every slice adds an observation with pages, postings, details, "
+        "seconds and seconds waited, which the UI plots."
+    ),
+    kinds={"mysql"},
+    group_name="collection",
+)
+ASSETS = [job_postings, collection_cycles]
+
+
+def slice_events(report: SliceReport) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
+    """The events of one stored or lost slice; numbers only, never a payload."""
+    metadata: dict[str, str | int | float] = {
+        "cycle_id": report.cycle_id,
+        "source_id": report.job_source_id,
+        "source": report.label,
+        "platform": report.platform,
+        "run_date": report.run_date.isoformat(),
+        "status": report.status.value if report.status else "LOST",
+        "reason": report.reason or "",
+        "detail": report.detail or "",
+        "list_pages": report.list_pages,
+        "postings": report.postings,
+        "detail_requests": report.details,
+        "detail_failures": report.detail_failures,
+        "seconds": round(report.seconds, 3),
+        "seconds_waited": round(report.seconds_waited, 3),
+    }
+    yield dg.AssetObservation("collection_cycles", metadata=metadata)
+    if report.status is not None and report.postings:
+        yield dg.AssetMaterialization(
+            "job_postings",
+            metadata={
+                name: metadata[name]
+                for name in ("cycle_id", "source_id", "source", "run_date", "postings")
+            },
+        )

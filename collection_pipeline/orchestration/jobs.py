@@ -1,0 +1,165 @@
+"""Jobs of one thin op each: they call a service and record what happened.
+
+All run in process and are never retried: the next tick finds by state what is left to do. Slices
+run as threads inside one op, which costs a twentieth of fanned-out steps.
+"""
+
+import dagster as dg
+
+from collection_pipeline.collection.assembly import worker_name
+from collection_pipeline.collection.dispatch import TickSummary, TickTerms
+from collection_pipeline.collection.slice_processor import SliceReport
+from collection_pipeline.orchestration.assets import slice_events
+from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
+
+SHORT_JOB_SECONDS = "900"
+DRAIN_SECONDS = "43200"
+DISPATCH_TAG = "collection/dispatch"
+DISPATCH_TAGS = {
+    DISPATCH_TAG: "tick",
+    "dagster/max_runtime": DRAIN_SECONDS,
+    "dagster/max_retries": "0",
+    "dagster/priority": "0",
+}
+CREATION_TAGS = {
+    "dagster/max_runtime": SHORT_JOB_SECONDS,
+    "dagster/max_retries": "0",
+    "dagster/priority": "5",
+}
+CLEANUP_TAGS = {
+    "dagster/max_runtime": SHORT_JOB_SECONDS,
+    "dagster/max_retries": "0",
+    "dagster/priority": "-1",
+}
+
+
+@dg.op(description="Make today's and tomorrow's snapshot header and today's cycles (R35).")
+def create_cycles(
+    context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
+) -> None:
+    """The run date is the database's, not the scheduled one: a late run makes today's cycles."""
+    with queue.pipeline(platform_clients) as pipeline:
+        day = pipeline.creation.create_daily_cycles()
+    context.log.info(
+        "%s: %s header(s) made, cycles %s",
+        day.run_date,
+        len(day.made_headers),
+        "made" if day.made_cycles else "complete already",
+    )
+
+
+@dg.op(
+    description="One tick: recover, prepare, claim, and work slices in threads (R5 to R11).",
+    config_schema={
+        "drain": dg.Field(bool, default_value=False, description="Go on until nothing is due."),
+        "max_seconds": dg.Field(
+            dg.Noneable(float),
+            default_value=None,
+            is_required=False,
+            description="No claim and no request after so many seconds.",
+        ),
+    },
+)
+def dispatch_slices(
+    context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
+) -> None:
+    """Events are written from this thread as slices end; threads only claim, read and store."""
+    terms = TickTerms(
+        drain=context.op_config["drain"],
+        max_seconds=context.op_config["max_seconds"],
+        worker=worker_name(),
+        dagster_run_id=context.run_id,
+    )
+
+    def record(report: SliceReport) -> None:
+        for event in slice_events(report):
+            context.log_event(event)
+
+    with queue.pipeline(platform_clients) as pipeline:
+        summary = pipeline.dispatch.execute_tick(terms, on_slice=record)
+    context.add_output_metadata(tick_metadata(summary))
+
+
+@dg.op(description="Delete residual seen rows in chunks, never of a running cycle (R31).")
+def clean_up_seen_rows(
+    context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
+) -> None:
+    """``seen_rows_older_than_48_hours`` should be 0 after every run."""
+    with queue.pipeline(platform_clients) as pipeline:
+        done = pipeline.cleanup.clean_up()
+    context.add_output_metadata(
+        {
+            "deleted_rows": done.deleted_rows,
+            "chunks": done.chunks,
+            "seen_rows_older_than_48_hours": done.left_over,
+        }
+    )
+
+
+@dg.job(
+    description="00:00 KST: headers and cycles of the day. A missed run delays nobody.",
+    executor_def=dg.in_process_executor,
+    tags=CREATION_TAGS,
+)
+def daily_cycle_creation() -> None:
+    """Creates the day."""
+    create_cycles()
+
+
+@dg.config_mapping(
+    config_schema={
+        "drain": dg.Field(bool, default_value=False, description="Go on until nothing is due."),
+        "max_seconds": dg.Field(
+            dg.Noneable(float),
+            default_value=None,
+            is_required=False,
+            description="No claim and no request after so many seconds.",
+        ),
+    }
+)
+def dispatch_config(values: dict[str, object]) -> dict[str, object]:
+    """``{drain: true, max_seconds: 60}`` as the whole run configuration."""
+    return {"ops": {"dispatch_slices": {"config": values}}}
+
+
+@dg.job(
+    description=(
+        "One tick of the queue; overlapping runs are safe, leases exclude. Run configuration: "
+        "`drain: true` goes on until nothing is due, `max_seconds` bounds it."
+    ),
+    executor_def=dg.in_process_executor,
+    config=dispatch_config,
+    tags=DISPATCH_TAGS,
+)
+def collection_dispatch() -> None:
+    """Dispatches slices."""
+    dispatch_slices()
+
+
+@dg.job(
+    description="10:15 KST: residual seen rows are deleted.",
+    executor_def=dg.in_process_executor,
+    tags=CLEANUP_TAGS,
+)
+def seen_row_cleanup() -> None:
+    """Cleans up."""
+    clean_up_seen_rows()
+
+
+JOBS = [daily_cycle_creation, collection_dispatch, seen_row_cleanup]
+
+
+def tick_metadata(summary: TickSummary) -> dict[str, object]:
+    """The tick's numbers, and a table of how its slices ended."""
+    ends = {**summary.ended, "CONTINUED": summary.continued, "LOST": summary.lost}
+    return {
+        "recovered": summary.recovered,
+        "prepared": summary.prepared,
+        "rejected": summary.rejected,
+        "claimed": summary.claimed,
+        "slices": summary.slices,
+        "seconds": summary.seconds,
+        "slice_ends": dg.MetadataValue.table(
+            [dg.TableRecord({"end": name, "slices": count}) for name, count in ends.items()]
+        ),
+    }

@@ -1,0 +1,55 @@
+"""Resources: the MySQL queue and the platform clients, secrets by name of their variable (R29)."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import dagster as dg
+
+from collection_pipeline.collection.assembly import CollectionPipeline, assemble
+from collection_pipeline.settings import PREFIX, Settings, load_settings
+from collection_pipeline.store.migration import require_current_schema
+
+
+class PlatformClients(dg.ConfigurableResource["PlatformClients"]):
+    """The clients of the platforms. Keys travel as environment variables, never as values."""
+
+    saramin_access_key: str = ""
+
+    def settings(self) -> Settings:
+        """The settings of this process, with the keys that the resource was given."""
+        settings = load_settings(os.environ)
+        if not self.saramin_access_key:
+            return settings
+        secrets = {**settings.secrets, "SARAMIN_ACCESS_KEY": self.saramin_access_key}
+        return replace(settings, secrets=secrets)
+
+
+class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
+    """The durable work queue: cycles, leases, cursors and budgets, all in MySQL."""
+
+    database_url: str
+
+    @contextmanager
+    def pipeline(self, clients: PlatformClients) -> Iterator[CollectionPipeline]:
+        """The services over the queue; connections are given back at the end."""
+        pipeline = assemble(clients.settings(), self.database_url)
+        try:
+            with pipeline.engine.connect() as connection:
+                require_current_schema(connection)
+            yield pipeline
+        finally:
+            pipeline.close()
+
+
+def secret(name: str) -> str:
+    """A secret by reference where it is set; Dagster shows the variable's name only."""
+    variable = PREFIX + name
+    return dg.EnvVar(variable) if variable in os.environ else ""
+
+
+RESOURCES = {
+    "queue": CollectionQueue(database_url=dg.EnvVar(f"{PREFIX}DATABASE_URL")),
+    "platform_clients": PlatformClients(saramin_access_key=secret("SARAMIN_ACCESS_KEY")),
+}

@@ -1,0 +1,116 @@
+"""Rows and details of Jumpit. Times are KST without a zone, with ``T`` or a space (section 3).
+
+Hits of a keyword are wrapped in spans inside words. Detail texts have plural keys
+(``qualifications``): a detail with none of them is a changed envelope, not an empty text.
+"""
+
+from typing import Any
+
+from collection_pipeline.domain.posting import (
+    Deadline,
+    ListedPosting,
+    PostingDetail,
+    PostingFields,
+)
+from collection_pipeline.platforms.contract import BadResponse
+from collection_pipeline.platforms.moments import ALWAYS_OPEN
+from collection_pipeline.platforms.parsing import JsonObject, raw_json, source_job_id
+from collection_pipeline.platforms.regions import region_of
+from collection_pipeline.platforms.rows import RowReader, listed_posting
+from collection_pipeline.platforms.text import (
+    COMPANY_CHARS,
+    DESCRIPTION_CHARS,
+    LOCATION_CHARS,
+    cut,
+    prose,
+    without_highlight,
+)
+
+SIGNATURE_VERSION = 1
+SIGNATURE_FIELDS = (
+    "title",
+    "company_name",
+    "location_raw",
+    "career_from",
+    "career_to",
+    "skills",
+    "categories",
+    "deadline",
+)
+HIGHEST_YEARS = 99
+POSTING_PAGE = "https://jumpit.saramin.co.kr/position/{id}"
+SECTIONS = (
+    ("serviceInfo", "서비스 소개"),
+    ("responsibility", "주요업무"),
+    ("qualifications", "자격요건"),
+    ("preferredRequirements", "우대사항"),
+    ("welfares", "복지 및 혜택"),
+    ("recruitProcess", "채용절차 및 기타"),
+)
+
+
+def read_jumpit_row(row: JsonObject) -> ListedPosting:
+    """One of ``result.positions``; ``BadResponse`` without id or title."""
+    reader = RowReader(row)
+    job_id = source_job_id(row)
+    location = cut(", ".join(reader.texts("locations")), LOCATION_CHARS) or None
+    career_from, career_to = _career(reader)
+    fields = PostingFields(
+        title=reader.title("title", without_highlight),
+        company_name=reader.text("companyName", COMPANY_CHARS, without_highlight),
+        location_raw=location,
+        region=region_of(location),
+        career_from=career_from,
+        career_to=career_to,
+        skills=reader.texts("techStacks", of=without_highlight),
+        categories=reader.split_texts("jobCategory", without_highlight),
+        url=POSTING_PAGE.format(id=job_id),
+        deadline=_deadline(reader),
+    )
+    return listed_posting(reader, job_id, fields, SIGNATURE_VERSION, SIGNATURE_FIELDS)
+
+
+def read_jumpit_detail(job_id: str, body: JsonObject, result: JsonObject) -> PostingDetail:
+    """What the detail of ``job_id`` adds to its row."""
+    if source_job_id(result) != job_id:
+        raise BadResponse("the detail is of another posting")
+    reader = RowReader(result)
+    location = reader.text("location", LOCATION_CHARS)
+    changes: dict[str, Any] = {
+        "description": _description(reader),
+        "published_at": reader.instant("publishedAt"),
+        "location_raw": location,
+        "region": region_of(location),
+    }
+    added = {name: value for name, value in changes.items() if value}
+    return PostingDetail(added, raw_json(body), reader.unparsed)
+
+
+def _description(reader: RowReader) -> str:
+    parts = []
+    for key, heading in SECTIONS:
+        text = reader.text(key, DESCRIPTION_CHARS, prose)
+        if text is not None:
+            parts.append(f"{heading}\n{text}")
+    if not parts:
+        raise BadResponse("changed envelope: the detail has none of its texts")
+    return cut("\n\n".join(parts), DESCRIPTION_CHARS)
+
+
+def _career(reader: RowReader) -> tuple[int | None, int | None]:
+    """Years from and to; a newcomers' posting begins at 0, and 0 to 0 is one for newcomers only.
+
+    Without the newcomer mark a maximum of 0 is taken for "none stated".
+    """
+    lowest = reader.number("minCareer", HIGHEST_YEARS)
+    highest = reader.number("maxCareer", HIGHEST_YEARS)
+    if reader.flag("newcomer"):
+        return 0, highest
+    return lowest, highest or None
+
+
+def _deadline(reader: RowReader) -> Deadline:
+    """Always open wins over a date; the year 9999 means the same."""
+    always_open = reader.flag("alwaysOpen")
+    stated = reader.deadline("closedAt")
+    return ALWAYS_OPEN if always_open else stated

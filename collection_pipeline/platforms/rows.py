@@ -1,0 +1,213 @@
+"""One JSON object, read field by field: what does not parse is null and remembered by name (R10).
+
+Absent, null and blank are alike and no drift; a value of an unexpected form is. Names are the
+wire's own, with a dot for nesting (``company.name``).
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from collection_pipeline.domain.posting import (
+    UNKNOWN_DEADLINE,
+    Deadline,
+    ListedPosting,
+    PostingFields,
+    list_signature,
+)
+from collection_pipeline.platforms.contract import BadResponse
+from collection_pipeline.platforms.moments import deadline_of, instant_of, instant_of_epoch
+from collection_pipeline.platforms.parsing import JsonObject, raw_json, whole_number
+from collection_pipeline.platforms.text import (
+    LIST_ENTRIES,
+    LIST_ENTRY_CHARS,
+    TITLE_CHARS,
+    URL_CHARS,
+    clean,
+    cut,
+)
+
+
+def _same(text: str) -> str:
+    return text
+
+
+class RowReader:
+    """Reads columns out of one object; ``unparsed`` names what was there but did not parse."""
+
+    def __init__(self, row: JsonObject) -> None:
+        self.row = row
+        self._unparsed: dict[str, None] = {}
+
+    @property
+    def unparsed(self) -> tuple[str, ...]:
+        """Names of the fields that did not parse, in the order of reading."""
+        return tuple(self._unparsed)
+
+    def refuse(self, path: str) -> None:
+        """Remember that the field at ``path`` did not parse."""
+        self._unparsed[path] = None
+
+    def value(self, path: str) -> object:
+        """The value at ``path`` (``a.b`` for nesting); ``None`` when absent or null."""
+        found: object = self.row
+        walked: list[str] = []
+        for key in path.split("."):
+            if found is None:
+                return None
+            if not isinstance(found, dict):
+                self.refuse(".".join(walked))
+                return None
+            found = found.get(key)
+            walked.append(key)
+        return found
+
+    def text(self, path: str, limit: int, of: Callable[[str], str] = _same) -> str | None:
+        """The text at ``path``, turned by ``of``, cleaned and cut to ``limit`` characters."""
+        value = self.value(path)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            self.refuse(path)
+            return None
+        return cut(clean(of(clean(value))), limit) or None
+
+    def title(self, path: str, of: Callable[[str], str] = _same) -> str:
+        """The title, without which there is no posting: ``BadResponse`` when it is missing."""
+        title = self.text(path, TITLE_CHARS, of)
+        if title is None:
+            raise BadResponse(f"a row has no {path}")
+        return title
+
+    def number(self, path: str, highest: int) -> int | None:
+        """A whole number from 0 to ``highest``, given as number or text."""
+        value = self.value(path)
+        if value is None or value == "":
+            return None
+        number = whole_number(value)
+        if number is None or not 0 <= number <= highest:
+            self.refuse(path)
+            return None
+        return number
+
+    def flag(self, path: str) -> bool | None:
+        """True or false."""
+        value = self.value(path)
+        if value is None or isinstance(value, bool):
+            return value
+        self.refuse(path)
+        return None
+
+    def texts(
+        self, path: str, labels: tuple[str, ...] = (), of: Callable[[str], str] = _same
+    ) -> tuple[str, ...]:
+        """Distinct texts of the list at ``path``: strings, or objects with one of ``labels``."""
+        value = self.value(path)
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            self.refuse(path)
+            return ()
+        found: dict[str, None] = {}
+        for entry in value:
+            text = self._label(entry, labels)
+            if text is None:
+                self.refuse(path)
+            else:
+                found[cut(clean(of(clean(text))), LIST_ENTRY_CHARS)] = None
+        return tuple(text for text in found if text)[:LIST_ENTRIES]
+
+    def split_texts(self, path: str, of: Callable[[str], str] = _same) -> tuple[str, ...]:
+        """Distinct texts of the comma-joined string at ``path``."""
+        value = self.value(path)
+        if value is None:
+            return ()
+        if not isinstance(value, str):
+            self.refuse(path)
+            return ()
+        parts = (cut(clean(part), LIST_ENTRY_CHARS) for part in of(clean(value)).split(","))
+        return tuple(dict.fromkeys(part for part in parts if part))[:LIST_ENTRIES]
+
+    def link(self, path: str, of: Callable[[str], str] = _same) -> str | None:
+        """An http(s) URL; one longer than its column is refused, since a cut one leads nowhere."""
+        url = self.text(path, URL_CHARS + 1, of)
+        if url is None:
+            return None
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            parts = urlsplit("")
+        if len(url) > URL_CHARS or parts.scheme not in {"http", "https"} or not parts.netloc:
+            self.refuse(path)
+            return None
+        return url
+
+    def instant(self, path: str) -> datetime | None:
+        """An ISO time as naive UTC."""
+        text = self.text(path, 100)
+        instant = None if text is None else instant_of(text)
+        if text is not None and instant is None:
+            self.refuse(path)
+        return instant
+
+    def epoch(self, path: str, *, per_second: int = 1) -> datetime | None:
+        """Seconds or milliseconds since 1970, as number or text, as naive UTC."""
+        value = self.value(path)
+        if value is None or value == "":
+            return None
+        number = whole_number(value)
+        instant = None if number is None else instant_of_epoch(number, per_second=per_second)
+        if instant is None:
+            self.refuse(path)
+        return instant
+
+    def deadline(self, path: str) -> Deadline:
+        """An ISO deadline; nothing there is UNKNOWN, and so is what does not parse."""
+        text = self.text(path, 100)
+        if text is None:
+            return UNKNOWN_DEADLINE
+        deadline = deadline_of(text)
+        if deadline is None:
+            self.refuse(path)
+            return UNKNOWN_DEADLINE
+        return deadline
+
+    @staticmethod
+    def _label(entry: object, labels: tuple[str, ...]) -> str | None:
+        if isinstance(entry, str) and not labels:
+            return entry
+        if isinstance(entry, dict):
+            return next((entry[key] for key in labels if isinstance(entry.get(key), str)), None)
+        return None
+
+
+def listed_posting(
+    reader: RowReader,
+    source_job_id: str,
+    fields: PostingFields,
+    signature_version: int,
+    signature_fields: tuple[str, ...],
+    signature_extra: JsonObject | None = None,
+) -> ListedPosting:
+    """A list row with its signature over ``signature_fields`` (columns) and extra wire values.
+
+    Lists are sorted for the signature: their order says nothing (R22a).
+    """
+    named = {name: _comparable(getattr(fields, name)) for name in signature_fields}
+    return ListedPosting(
+        source_job_id,
+        fields,
+        list_signature(signature_version, {**named, **(signature_extra or {})}),
+        raw_json(reader.row),
+        reader.unparsed,
+    )
+
+
+def _comparable(value: object) -> object:
+    if isinstance(value, Deadline):
+        return [value.kind.value, None if value.at is None else value.at.isoformat()]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, tuple):
+        return sorted(value)
+    return value

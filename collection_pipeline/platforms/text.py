@@ -1,0 +1,75 @@
+"""Text as it may enter a column: clean, within its length, never cut into invalid UTF-8.
+
+NUL and lone surrogates are valid in JSON escapes but not in MySQL's utf8mb4, so they are removed
+before anything else sees the text. Lengths are characters (code points), as MySQL counts them.
+"""
+
+import html
+import re
+
+TITLE_CHARS = 500
+COMPANY_CHARS = 255
+LOCATION_CHARS = 500
+EMPLOYMENT_TYPE_CHARS = 100
+SALARY_CHARS = 255
+URL_CHARS = 2_000
+LANGUAGE_CHARS = 20
+DESCRIPTION_CHARS = 200_000
+LIST_ENTRIES = 100
+LIST_ENTRY_CHARS = 100
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_HIGHLIGHT = re.compile(r"</?span\b[^<>]*>", re.IGNORECASE)
+_LINE_TAGS = (
+    "address|article|blockquote|br|div|dd|dl|dt|figure|footer|h[1-6]|header|hr|main|ol|p|pre|"
+    "section|table|tbody|thead|tr|ul"
+)
+_INLINE_TAGS = (
+    "a|abbr|b|big|center|cite|code|col|colgroup|del|em|figcaption|font|i|iframe|img|ins|li|mark|q|"
+    "s|small|source|span|strike|strong|sub|sup|td|th|u|video"
+)
+# Only known tag names: Korean texts write headings such as <자격요건> or <Java> in angle brackets.
+_LIST_ITEM = re.compile(r"<li\b[^<>]*>(?:\s*<(?:p|div|span)\b[^<>]*>)*\s*", re.IGNORECASE)
+_LINE_TAG = re.compile(rf"</?(?:{_LINE_TAGS})\b[^<>]*>", re.IGNORECASE)
+_INLINE_TAG = re.compile(rf"</?(?:{_INLINE_TAGS})\b[^<>]*>|<!--[^<>]*-->", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t\xa0]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+def clean(text: str) -> str:
+    """``text`` without NUL, lone surrogates and surrounding white space."""
+    return _UNSTORABLE.sub("", text).strip()
+
+
+def cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters of ``text``, without white space at the cut."""
+    return text if len(text) <= limit else text[:limit].rstrip()
+
+
+def unescaped(text: str) -> str:
+    """Saramin's names with their HTML entities resolved (platforms.md section 2)."""
+    return html.unescape(text)
+
+
+def without_highlight(text: str) -> str:
+    """Jumpit's hits are wrapped in spans in the middle of words: no space takes their place."""
+    return _HIGHLIGHT.sub("", text)
+
+
+def plain_text(markup: str) -> str:
+    """HTML as lines of text: one line for each block, ``• `` before list items."""
+    text = _LIST_ITEM.sub("\n• ", _unified_lines(markup))
+    text = _INLINE_TAG.sub("", _LINE_TAG.sub("\n", text))
+    lines = (_SPACES.sub(" ", line).strip() for line in html.unescape(text).split("\n"))
+    return clean(_BLANK_LINES.sub("\n\n", "\n".join(line for line in lines if line != "•")))
+
+
+def prose(text: str) -> str:
+    """A long text that may or may not be HTML, with one kind of line end."""
+    if _LINE_TAG.search(text) or _INLINE_TAG.search(text):
+        return plain_text(text)
+    return clean(_unified_lines(text))
+
+
+def _unified_lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

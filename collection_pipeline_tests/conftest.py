@@ -1,0 +1,14 @@
+"""Fixtures of every test; each is documented where it is written."""
+
+from collection_pipeline_tests.kit.database import migrated_url, open_store, other, store, store_url
+from collection_pipeline_tests.kit.servers import database_server, database_url
+
+__all__ = [
+    "database_server",
+    "database_url",
+    "migrated_url",
+    "open_store",
+    "other",
+    "store",
+    "store_url",
+]
