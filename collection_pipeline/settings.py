@@ -139,7 +139,7 @@ def _number(environ: Mapping[str, str], name: str, bounds: NumberSetting) -> int
     text = environ.get(PREFIX + name, "").strip()
     if not text:
         return bounds.default
-    if not re.fullmatch(r"[+-]?[0-9]+", text) or not 1 <= int(text) <= bounds.highest:
+    if not re.fullmatch(r"[+-]?[0-9]{1,12}", text) or not 1 <= int(text) <= bounds.highest:
         raise InvalidSetting(
             f"{PREFIX}{name}={text!r}: write a whole number of {bounds.unit} from 1 to "
             f"{bounds.highest}"
@@ -166,7 +166,7 @@ def _base_url(environ: Mapping[str, str], name: str, default: str) -> str:
         raise InvalidSetting(f"{variable}: not a URL; write scheme, host and port") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise InvalidSetting(f"{variable}: write scheme, host and port, such as https://host:443")
-    if parts.username or parts.path.strip("/") or parts.query or parts.fragment:
+    if "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
         raise InvalidSetting(f"{variable}: only scheme, host and port, without path or user")
     if parts.scheme == "http" and parts.hostname not in LOOPBACK_HOSTS:
         raise InvalidSetting(f"{variable}: http is allowed for loopback only; use https")

@@ -12,8 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from collection_pipeline.cli import exit_codes
 from collection_pipeline.cli.commands import app
 from collection_pipeline.cli.database import DatabaseUnusable, NoDatabase
-from collection_pipeline.cli.source_rows import BadSourceRows
 from collection_pipeline.collection.dispatch import TickFailed
+from collection_pipeline.collection.registration import BadSourceRows
 from collection_pipeline.demo.summary import DemoDiffers
 from collection_pipeline.domain.budget import InvalidBudget
 from collection_pipeline.local_db.errors import LocalDatabaseError

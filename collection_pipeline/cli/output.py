@@ -10,6 +10,8 @@ from rich.text import Text
 
 from collection_pipeline.domain.kst import utc_text
 
+PIPE_COLUMNS = 200
+
 
 def print_json(data: object) -> None:
     """One JSON document; instants as ISO 8601 with ``Z``."""
@@ -32,7 +34,13 @@ def _print_table(rows: Sequence[Mapping[str, object]]) -> None:
         table.add_column(name)
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
-    Console(soft_wrap=False).print(table)
+    wide_console().print(table)
+
+
+def wide_console() -> Console:
+    """The terminal at its own width; a file or pipe gets lines long enough for a table."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_COLUMNS)
 
 
 def _cell(value: object) -> str:

@@ -1,7 +1,5 @@
 """``sources add|list|enable|disable|import``: what is collected (R2, R23b)."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -9,15 +7,13 @@ from sqlalchemy import Connection
 
 from collection_pipeline.cli.database import opened_pipeline
 from collection_pipeline.cli.output import print_json, print_rows
-from collection_pipeline.cli.source_rows import (
-    NewSource,
+from collection_pipeline.cli.source_files import rows_of_file
+from collection_pipeline.collection.registration import (
     checked_rows,
     checked_source,
     parsed_condition,
-    rows_of_file,
+    store_sources,
 )
-from collection_pipeline.collection.assembly import CollectionPipeline
-from collection_pipeline.store.companies import Companies
 from collection_pipeline.store.sources import JobSources
 
 app = typer.Typer(help="Job sources: one search on one platform each.", no_args_is_help=True)
@@ -108,27 +104,6 @@ def enable(source_id: int = typer.Argument(help="The source's id.")) -> None:
 def disable(source_id: int = typer.Argument(help="The source's id.")) -> None:
     """Send nothing more for this source; nothing that is stored changes."""
     _switch(source_id, active=False)
-
-
-def store_sources(pipeline: CollectionPipeline, new_sources: Sequence[NewSource]) -> list[int]:
-    """Store checked sources in one transaction; returns their ids in order."""
-
-    def storing(connection: Connection) -> list[int]:
-        now = pipeline.clock.now(connection)
-        names = sorted({new.company for new in new_sources if new.company})
-        companies = Companies()
-        companies.register(connection, names, now)
-        ids = companies.find(connection, names)
-        return [
-            JobSources().add(
-                connection,
-                replace(new.source, company_id=ids[new.company] if new.company else None),
-                now,
-            )
-            for new in new_sources
-        ]
-
-    return pipeline.transactions.run(storing)
 
 
 def _switch(source_id: int, *, active: bool) -> None:

@@ -90,7 +90,7 @@ class CyclePreparation:
         self._transactions.run(lambda connection: add_hosts(connection, by_host.keys()))
 
         def preparing(connection: Connection) -> int:
-            now = self._clock.now(connection)
-            return prepare_cycles(connection, run_date, by_host, self._gateway.platforms, now)
+            platforms = self._gateway.platforms
+            return prepare_cycles(connection, run_date, by_host, platforms, self._clock)
 
         return self._gate.with_daily_write_gate(run_date, preparing)

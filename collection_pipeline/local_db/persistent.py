@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from collection_pipeline.local_db.accounts import account_statements
 from collection_pipeline.local_db.discovery import Preference, find_server
 from collection_pipeline.local_db.home import database_folder
-from collection_pipeline.local_db.server import PrivateServer, account_statements
+from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.local_db.server_binary import ServerKind
 from collection_pipeline.local_db.state_file import ServerState, read_state, write_state
 

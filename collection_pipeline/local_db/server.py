@@ -13,7 +13,6 @@ import secrets
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +22,7 @@ from urllib.parse import quote
 import pymysql
 
 from collection_pipeline.local_db import server_process
+from collection_pipeline.local_db.accounts import OWNER, write_start_file
 from collection_pipeline.local_db.data_folder import prepare_data_folder
 from collection_pipeline.local_db.discovery import Preference, find_server
 from collection_pipeline.local_db.errors import (
@@ -32,14 +32,12 @@ from collection_pipeline.local_db.errors import (
 )
 from collection_pipeline.local_db.server_binary import ServerBinary, ServerKind
 from collection_pipeline.local_db.server_options import run_options
+from collection_pipeline.local_db.socket_path import fresh_socket_path, remove_temporary_socket
 
-OWNER = "collection_owner"
 START_TIMEOUT_SECONDS = 120.0
 STOP_TIMEOUT_SECONDS = 30.0
 KILL_TIMEOUT_SECONDS = 10.0
 
-# A socket's address holds 108 bytes on Linux and 104 on macOS, the closing zero included.
-_LONGEST_SOCKET_PATH = 90
 _PORT_ATTEMPTS = 5
 _POLL_SECONDS = 0.05
 
@@ -129,7 +127,10 @@ class PrivateServer:
             return
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         prepare_data_folder(self.binary, self.data_folder)
-        self._start_on_free_port()
+        try:
+            self._start_on_free_port()
+        finally:
+            self._start_file.unlink(missing_ok=True)
         self._version = self._ask_version()
 
     def stop(self) -> None:
@@ -142,7 +143,7 @@ class PrivateServer:
             if not server_process.wait_until_gone(pid, self.data_folder, STOP_TIMEOUT_SECONDS):
                 self.kill()
         self._pid_file.unlink(missing_ok=True)
-        self._remove_temporary_socket()
+        remove_temporary_socket(self.folder)
 
     def kill(self) -> None:
         """Ends the server as a crash would; a later `start` recovers its data."""
@@ -160,6 +161,20 @@ class PrivateServer:
     def resume(self) -> None:
         """Lets a paused server go on."""
         self._signal(signal.SIGCONT)
+
+    def connect(self) -> "pymysql.Connection[pymysql.cursors.Cursor]":
+        """A new session of the owner, in no database, with autocommit on."""
+        return pymysql.connect(
+            host="127.0.0.1",
+            port=self.port or 0,
+            user=OWNER,
+            password=self.password,
+            charset="utf8mb4",
+            ssl_disabled=True,
+            connect_timeout=5,
+            read_timeout=60,
+            autocommit=True,
+        )
 
     def execute(self, *statements: str) -> None:
         """Runs statements as the owner, each in a transaction of its own."""
@@ -195,17 +210,15 @@ class PrivateServer:
         raise ServerDidNotStart("no free port")
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        # A crashed server leaves these, and the next one would believe them.
-        socket_path = self._socket_path()
-        for leftover in (self._pid_file, socket_path, socket_path.with_suffix(".sock.lock")):
-            leftover.unlink(missing_ok=True)
+        # A crashed server leaves it, and the next one would be taken for dead.
+        self._pid_file.unlink(missing_ok=True)
         options = run_options(
             self.binary,
             self.data_folder,
             port=self.port or 0,
-            socket=socket_path,
+            socket=fresh_socket_path(self.folder),
             pid_file=self._pid_file,
-            init=self._write_init_file(),
+            init=write_start_file(self._start_file, self.password, self.statements),
         )
         with self.log_file.open("ab") as log:
             return subprocess.Popen(
@@ -227,7 +240,6 @@ class PrivateServer:
                 return False
             # Another server may have taken the port: only this one knows the password.
             if self.pid == process.pid and self._answers():
-                (self.folder / "init.sql").unlink(missing_ok=True)
                 return True
             time.sleep(_POLL_SECONDS)
         process.kill()
@@ -241,20 +253,6 @@ class PrivateServer:
             return False
         return True
 
-    def connect(self) -> "pymysql.Connection[pymysql.cursors.Cursor]":
-        """A new session of the owner, in no database, with autocommit on."""
-        return pymysql.connect(
-            host="127.0.0.1",
-            port=self.port or 0,
-            user=OWNER,
-            password=self.password,
-            charset="utf8mb4",
-            ssl_disabled=True,
-            connect_timeout=5,
-            read_timeout=60,
-            autocommit=True,
-        )
-
     def _ask_version(self) -> str:
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT VERSION()")
@@ -262,56 +260,18 @@ class PrivateServer:
         assert row is not None
         return str(row[0])
 
-    def _write_init_file(self) -> Path:
-        """SQL that makes the accounts before the first connection is taken; one line each."""
-        path = self.folder / "init.sql"
-        path.unlink(missing_ok=True)
-        path.touch(mode=0o600)
-        lines = [
-            *account_statements(OWNER, self.password),
-            f"GRANT ALL PRIVILEGES ON *.* TO '{OWNER}'@'%' WITH GRANT OPTION;",
-            "ALTER USER 'root'@'localhost' ACCOUNT LOCK;",
-            *self.statements,
-        ]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return path
-
     def _signal(self, number: signal.Signals) -> None:
         pid = self.pid
         if pid is None or not server_process.send(pid, self.data_folder, number):
             raise ServerNotRunning
 
     @property
+    def _start_file(self) -> Path:
+        return self.folder / "start.sql"
+
+    @property
     def _pid_file(self) -> Path:
         return self.folder / "server.pid"
-
-    def _socket_path(self) -> Path:
-        path = self.folder / "server.sock"
-        if len(str(path)) <= _LONGEST_SOCKET_PATH:
-            return path
-        link = self.folder / "socket-folder"
-        if not link.is_dir():
-            link.unlink(missing_ok=True)
-            link.symlink_to(tempfile.mkdtemp(prefix="collection-db-"))
-        return link.readlink() / "server.sock"
-
-    def _remove_temporary_socket(self) -> None:
-        link = self.folder / "socket-folder"
-        if link.is_symlink():
-            folder = link.readlink()
-            for name in ("server.sock", "server.sock.lock"):
-                (folder / name).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-            link.unlink()
-
-
-def account_statements(user: str, password: str) -> list[str]:
-    """SQL that makes an account, or gives an existing one this password."""
-    return [
-        f"CREATE USER IF NOT EXISTS '{user}'@'%' IDENTIFIED BY '{password}';",
-        f"ALTER USER '{user}'@'%' IDENTIFIED BY '{password}';",
-    ]
 
 
 def _free_port() -> int:

@@ -139,6 +139,11 @@ class SimulatorServer:
         found = self._simulation.catalogue(platform, key, run_date)
         return list(found["ids"]) if found else []
 
+    def inactive(self, platform: str, key: str, run_date: date | None = None) -> list[str]:
+        """The ids of that catalogue whose rows say that they are closed."""
+        found = self._simulation.catalogue(platform, key, run_date)
+        return list(found["inactive"]) if found else []
+
     def warm(self) -> None:
         """Draw all postings now, so that no first page is slower."""
         self._simulation.warm()

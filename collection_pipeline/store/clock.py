@@ -7,7 +7,8 @@ the locks, and passed on as a parameter. Never ``SYSDATE()``: it ignores ``SET t
 from datetime import date, datetime, timedelta
 from typing import cast
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
+from sqlalchemy.dialects.mysql import insert
 
 from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.store.schema.operations import simulation_clock
@@ -15,6 +16,7 @@ from collection_pipeline.store.schema.operations import simulation_clock
 _NOW = text(
     "SELECT UTC_TIMESTAMP(6), (SELECT offset_microseconds FROM simulation_clock WHERE id = 1)"
 )
+_EPOCH = datetime(1970, 1, 1)
 
 
 class ClockCannotGoBack(ValueError):
@@ -36,21 +38,22 @@ class DatabaseClock:
 
     def move_to(self, connection: Connection, target: datetime) -> datetime:
         """Make now be ``target`` (naive UTC); ``ClockCannotGoBack`` for an earlier moment."""
-        row = connection.execute(
-            simulation_clock.select().where(simulation_clock.c.id == 1).with_for_update()
-        ).one_or_none()
+        # Made first where it is missing, so that two first moves wait for each other.
+        adding = insert(simulation_clock).values(id=1, offset_microseconds=0, changed_at=_EPOCH)
+        connection.execute(adding.on_duplicate_key_update(id=simulation_clock.c.id))
+        offset = connection.execute(
+            select(simulation_clock.c.offset_microseconds)
+            .where(simulation_clock.c.id == 1)
+            .with_for_update()
+        ).scalar_one()
         current = self.now(connection)
         if target < current:
             raise ClockCannotGoBack(
                 f"the clock is at {current.isoformat()}Z and only moves forward; "
                 f"{target.isoformat()}Z lies before it"
             )
-        offset = (row.offset_microseconds if row else 0) + round(
-            (target - current) / timedelta(microseconds=1)
+        offset += round((target - current) / timedelta(microseconds=1))
+        connection.execute(
+            simulation_clock.update().values(offset_microseconds=offset, changed_at=current)
         )
-        values = {"offset_microseconds": offset, "changed_at": current}
-        if row is None:
-            connection.execute(simulation_clock.insert().values(id=1, **values))
-        else:
-            connection.execute(simulation_clock.update().values(**values))
         return target

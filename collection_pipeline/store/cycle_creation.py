@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Select, and_, exists, literal, select
 from sqlalchemy.dialects.mysql import insert
 
 from collection_pipeline.domain.cycle_status import CycleStatus
+from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.store.runnable import is_runnable
 from collection_pipeline.store.schema.cycles import cycles
 from collection_pipeline.store.schema.sources import job_sources
@@ -21,7 +22,12 @@ def has_missing_cycles(connection: Connection, run_date: date, platforms: Collec
 def create_missing_cycles(
     connection: Connection, run_date: date, platforms: Collection[str], now: datetime
 ) -> None:
-    """One set statement; a cycle that another process made in the meantime is left as it is."""
+    """One set statement; a cycle that another process made in the meantime is left as it is.
+
+    A day that is over by ``now`` gets none any more (R16).
+    """
+    if run_date_of(now) != run_date:
+        return
     rows = _missing(run_date, platforms).add_columns(
         literal(run_date),
         literal(CycleStatus.NOT_STARTED.value),

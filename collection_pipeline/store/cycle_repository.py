@@ -15,6 +15,7 @@ from collection_pipeline.domain.failure import (
     CollectionBudgetLimit,
     CollectionFailure,
 )
+from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.domain.posting import DetailState
 from collection_pipeline.domain.slices import Failed, Fetched, SliceWork
 from collection_pipeline.store.claim import ClaimedCycle, ClaimQueue, ClaimTerms
@@ -94,13 +95,15 @@ class JobPostingCollectionCycleRepository:
         return self._gate.with_daily_write_gate(cycle.run_date, saving)
 
     def reject(self, cycle_id: int, run_date: date, failure: CollectionFailure) -> bool:
-        """R2: a cycle that cannot be prepared ends FAILED without a request."""
+        """R2: a cycle that cannot be prepared ends FAILED without a request, on its own day."""
 
         def rejecting(connection: Connection) -> bool:
             stored = lock_cycle(connection, cycle_id)
             if stored is None or stored.status is not CycleStatus.NOT_STARTED:
                 return False
             now = self._clock.now(connection)
+            if run_date_of(now) != run_date:
+                return False
             ended = stored.reject(failure, now)
             self._slice_end.finish(connection, ended, None, SliceWork(), StoredCounts(), now)
             return True

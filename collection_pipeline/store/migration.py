@@ -1,9 +1,12 @@
 """Bringing a database to this release's schema, and telling whether it is there (R34).
 
 Older releases keep working on a newer schema: revisions only expand, so a database that is *ahead*
-of this release is fine, one that is behind is not.
+of this release is fine, one that is behind is not. Processes that start together migrate one after
+the other, under a session lock named by the schema.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +14,13 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, text
 
 VERSION_TABLE = "collection_schema_version"
+MIGRATION_WAIT_SECONDS = 25
+"""Below the client's read time-out, so that the answer is the server's."""
 _SCRIPTS = Path(__file__).parent / "migrations"
+_LOCK_NAME = "CONCAT('collection-migration-', LEFT(SHA2(DATABASE(), 256), 16))"
 
 
 class SchemaBehind(Exception):
@@ -25,6 +31,10 @@ class SchemaBehind(Exception):
             f"the database schema is at revision {current or 'none'}, this release needs "
             f"{expected}: run 'collection-pipeline db migrate'"
         )
+
+
+class MigrationBusy(Exception):
+    """Another process has been migrating this database for longer than this one could wait."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +52,20 @@ class SchemaState:
 
 
 def migrate(engine: Engine) -> SchemaState:
-    """Apply every missing revision; running it again changes nothing."""
+    """Apply every missing revision; running it again changes nothing.
+
+    Raises ``MigrationBusy`` when another process does not finish in time.
+    """
     with engine.connect() as connection:
-        state = schema_state(connection)
-        if not state.is_current:
-            command.upgrade(_config(connection), "head")
-            connection.commit()
-        return schema_state(connection)
+        if schema_state(connection).is_current:
+            return schema_state(connection)
+        # A read keeps its tables' metadata locks, for which the holder's DDL would wait.
+        connection.rollback()
+        with _alone(connection):
+            if not schema_state(connection).is_current:
+                command.upgrade(_config(connection), "head")
+                connection.commit()
+            return schema_state(connection)
 
 
 def require_current_schema(connection: Connection) -> None:
@@ -65,6 +82,20 @@ def schema_state(connection: Connection) -> SchemaState:
     current = context.get_current_revision()
     revisions = {script.revision for script in scripts.walk_revisions()}
     return SchemaState(current, scripts.get_current_head() or "", current in revisions)
+
+
+@contextmanager
+def _alone(connection: Connection) -> Iterator[None]:
+    """Hold the migration's lock; it would outlive the connection's return to the pool."""
+    asked = text(f"SELECT GET_LOCK({_LOCK_NAME}, {MIGRATION_WAIT_SECONDS})")
+    if connection.execute(asked).scalar_one() != 1:
+        raise MigrationBusy("another process is migrating this database")
+    try:
+        yield
+    except BaseException:
+        connection.invalidate()
+        raise
+    connection.execute(text(f"SELECT RELEASE_LOCK({_LOCK_NAME})"))
 
 
 def _config(connection: Connection) -> Config:

@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.mysql import insert
 
 from collection_pipeline.domain.cycle_status import CycleStatus
+from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.domain.source import JobSource
+from collection_pipeline.store.clock import DatabaseClock
 from collection_pipeline.store.runnable import is_runnable, is_switched_on
 from collection_pipeline.store.schema.cycles import cycles, host_claims
 from collection_pipeline.store.schema.sources import job_sources
@@ -64,17 +66,21 @@ def prepare_cycles(
     run_date: date,
     cycle_ids_by_host: Mapping[str, Sequence[int]],
     platforms: Collection[str],
-    now: datetime,
+    clock: DatabaseClock,
 ) -> int:
     """Move the cycles that are still NOT_STARTED and runnable to PENDING; returns how many.
 
-    The caller holds the gate. Conditions are checked again on the locked rows.
+    The caller holds the gate. Conditions are checked again on the locked rows, the day too: a
+    cycle keeps the state in which it ended its day (R16).
     """
     ids = sorted(cycle_id for some in cycle_ids_by_host.values() for cycle_id in some)
     locked = select(cycles.c.id, cycles.c.job_source_id).where(
         cycles.c.id.in_(ids), cycles.c.cycle_status == CycleStatus.NOT_STARTED.value
     )
     sources = {row.id: row.job_source_id for row in connection.execute(locked.with_for_update())}
+    now = clock.now(connection)
+    if run_date_of(now) != run_date:
+        return 0
     runnable = set(
         connection.execute(
             select(job_sources.c.id).where(

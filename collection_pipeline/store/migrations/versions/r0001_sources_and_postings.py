@@ -6,6 +6,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
+from collection_pipeline.store.migrations.expanding import create_index, create_table
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -25,7 +27,7 @@ TABLE_OPTIONS: dict[str, Any] = {
 
 def upgrade() -> None:
     """Expand the schema; never shrink it, never touch rows (R34)."""
-    op.create_table(
+    create_table(
         "companies",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column(
@@ -42,7 +44,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("normalised_name", name=op.f("uq_companies_normalised_name")),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "company_aliases",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("company_id", sa.BigInteger(), nullable=False),
@@ -59,10 +61,8 @@ def upgrade() -> None:
         sa.UniqueConstraint("normalised_name", name=op.f("uq_company_aliases_normalised_name")),
         **TABLE_OPTIONS,
     )
-    op.create_index(
-        "ix_company_aliases_company_id", "company_aliases", ["company_id"], unique=False
-    )
-    op.create_table(
+    create_index("ix_company_aliases_company_id", "company_aliases", ["company_id"], unique=False)
+    create_table(
         "feature_flag_changes",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column(
@@ -78,13 +78,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         **TABLE_OPTIONS,
     )
-    op.create_index(
+    create_index(
         "ix_feature_flag_changes_name_changed_at",
         "feature_flag_changes",
         ["name", "changed_at"],
         unique=False,
     )
-    op.create_table(
+    create_table(
         "feature_flags",
         sa.Column(
             "name",
@@ -99,7 +99,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name"),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "job_postings",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("job_source_id", sa.BigInteger(), nullable=False),
@@ -175,14 +175,14 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_source_id", "source_job_id", name="uq_job_postings_source_job"),
         **TABLE_OPTIONS,
     )
-    op.create_index("ix_job_postings_company_id", "job_postings", ["company_id"], unique=False)
-    op.create_index(
+    create_index("ix_job_postings_company_id", "job_postings", ["company_id"], unique=False)
+    create_index(
         "ix_job_postings_sighting",
         "job_postings",
         ["job_source_id", "status", "last_seen_run_date"],
         unique=False,
     )
-    op.create_table(
+    create_table(
         "job_source_health",
         sa.Column("job_source_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("abnormal_days", sa.Integer(), server_default=sa.text("0"), nullable=False),
@@ -197,7 +197,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job_source_id"),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "job_sources",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column(
@@ -241,7 +241,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "platform_drift_counts",
         sa.Column("job_source_id", sa.BigInteger(), nullable=False),
         sa.Column("run_date", sa.Date(), nullable=False),

@@ -6,6 +6,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
+from collection_pipeline.store.migrations.expanding import create_index, create_table
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -25,7 +27,7 @@ TABLE_OPTIONS: dict[str, Any] = {
 
 def upgrade() -> None:
     """Expand the schema; never shrink it, never touch rows (R34)."""
-    op.create_table(
+    create_table(
         "collection_host_claims",
         sa.Column(
             "host",
@@ -35,7 +37,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("host"),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "collection_slices",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("cycle_id", sa.BigInteger(), nullable=False),
@@ -86,13 +88,11 @@ def upgrade() -> None:
         sa.UniqueConstraint("lease_token", name=op.f("uq_collection_slices_lease_token")),
         **TABLE_OPTIONS,
     )
-    op.create_index(
+    create_index(
         "ix_collection_slices_created_at", "collection_slices", ["created_at"], unique=False
     )
-    op.create_index(
-        "ix_collection_slices_cycle_id", "collection_slices", ["cycle_id"], unique=False
-    )
-    op.create_table(
+    create_index("ix_collection_slices_cycle_id", "collection_slices", ["cycle_id"], unique=False)
+    create_table(
         "external_request_host_limits",
         sa.Column(
             "host",
@@ -104,7 +104,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("host"),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "job_posting_collection_cycles",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("job_source_id", sa.BigInteger(), nullable=False),
@@ -180,25 +180,25 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_source_id", "run_date", name="uq_cycles_source_date"),
         **TABLE_OPTIONS,
     )
-    op.create_index(
+    create_index(
         "ix_cycles_ready",
         "job_posting_collection_cycles",
         ["cycle_status", "run_date", "next_eligible_at", "id"],
         unique=False,
     )
-    op.create_index(
+    create_index(
         "ix_cycles_ready_host",
         "job_posting_collection_cycles",
         ["cycle_status", "run_date", "request_host", "next_eligible_at", "id"],
         unique=False,
     )
-    op.create_index(
+    create_index(
         "ix_cycles_recovery",
         "job_posting_collection_cycles",
         ["cycle_status", "lease_until"],
         unique=False,
     )
-    op.create_table(
+    create_table(
         "job_posting_collection_runs",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("job_source_id", sa.BigInteger(), nullable=False),
@@ -229,8 +229,8 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_source_id", "run_date", name="uq_runs_source_date"),
         **TABLE_OPTIONS,
     )
-    op.create_index("ix_runs_run_date", "job_posting_collection_runs", ["run_date"], unique=False)
-    op.create_table(
+    create_index("ix_runs_run_date", "job_posting_collection_runs", ["run_date"], unique=False)
+    create_table(
         "job_posting_collection_seen_postings",
         sa.Column("cycle_id", sa.BigInteger(), nullable=False),
         sa.Column("source_job_id", sa.String(length=191, collation="utf8mb4_bin"), nullable=False),
@@ -245,7 +245,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("cycle_id", "source_job_id"),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "platform_key_quotas",
         sa.Column(
             "key_fingerprint",

@@ -6,6 +6,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
+from collection_pipeline.store.migrations.expanding import create_index, create_table
+
 revision = "0003"
 down_revision = "0002"
 branch_labels = None
@@ -25,7 +27,7 @@ TABLE_OPTIONS: dict[str, Any] = {
 
 def upgrade() -> None:
     """Expand the schema; never shrink it, never touch rows (R34)."""
-    op.create_table(
+    create_table(
         "collection_ticks",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column(
@@ -52,10 +54,8 @@ def upgrade() -> None:
         sa.UniqueConstraint("tick_id", name=op.f("uq_collection_ticks_tick_id")),
         **TABLE_OPTIONS,
     )
-    op.create_index(
-        "ix_collection_ticks_started_at", "collection_ticks", ["started_at"], unique=False
-    )
-    op.create_table(
+    create_index("ix_collection_ticks_started_at", "collection_ticks", ["started_at"], unique=False)
+    create_table(
         "job_posting_collection_sla_snapshot_items",
         sa.Column("snapshot_id", sa.BigInteger(), nullable=False),
         sa.Column("job_source_id", sa.BigInteger(), nullable=False),
@@ -88,7 +88,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("snapshot_id", "job_source_id"),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "job_posting_collection_sla_snapshots",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("snapshot_date", sa.Date(), nullable=False),
@@ -107,7 +107,7 @@ def upgrade() -> None:
         ),
         **TABLE_OPTIONS,
     )
-    op.create_table(
+    create_table(
         "notification_outbox",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("notification_date", sa.Date(), nullable=False),
@@ -136,13 +136,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("notification_date", "kind", name="uq_outbox_date_kind"),
         **TABLE_OPTIONS,
     )
-    op.create_index(
+    create_index(
         "ix_notification_outbox_state_next_attempt_at",
         "notification_outbox",
         ["state", "next_attempt_at"],
         unique=False,
     )
-    op.create_table(
+    create_table(
         "simulation_clock",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("offset_microseconds", sa.BigInteger(), nullable=False),

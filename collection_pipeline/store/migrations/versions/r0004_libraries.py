@@ -3,8 +3,9 @@
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import op
 from sqlalchemy.dialects import mysql
+
+from collection_pipeline.store.migrations.expanding import create_index, create_table
 
 revision = "0004"
 down_revision = "0003"
@@ -25,7 +26,7 @@ TABLE_OPTIONS: dict[str, Any] = {
 
 def upgrade() -> None:
     """Expand the schema; never shrink it, never touch rows (R34)."""
-    op.create_table(
+    create_table(
         "ingest_runs",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column(
@@ -61,10 +62,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         **TABLE_OPTIONS,
     )
-    op.create_index(
+    create_index(
         "ix_ingest_runs_source_started_at", "ingest_runs", ["source", "started_at"], unique=False
     )
-    op.create_table(
+    create_table(
         "public_libraries",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("provider_code", sa.String(length=20, collation="utf8mb4_bin"), nullable=False),
@@ -112,8 +113,8 @@ def upgrade() -> None:
         sa.UniqueConstraint("provider_code", "library_name", name="uq_public_libraries_key"),
         **TABLE_OPTIONS,
     )
-    op.create_index("ix_public_libraries_active", "public_libraries", ["active"], unique=False)
-    op.create_table(
+    create_index("ix_public_libraries_active", "public_libraries", ["active"], unique=False)
+    create_table(
         "public_library_changes",
         sa.Column("id", sa.BigInteger(), autoincrement=True, nullable=False),
         sa.Column("library_id", sa.BigInteger(), nullable=False),
@@ -129,19 +130,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         **TABLE_OPTIONS,
     )
-    op.create_index(
+    create_index(
         "ix_public_library_changes_ingest_run_id",
         "public_library_changes",
         ["ingest_run_id"],
         unique=False,
     )
-    op.create_index(
+    create_index(
         "ix_public_library_changes_library_id",
         "public_library_changes",
         ["library_id"],
         unique=False,
     )
-    op.create_table(
+    create_table(
         "public_library_sightings",
         sa.Column("library_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("ingest_run_id", sa.BigInteger(), nullable=False),
@@ -149,7 +150,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("library_id"),
         **TABLE_OPTIONS,
     )
-    op.create_index(
+    create_index(
         "ix_public_library_sightings_ingest_run_id",
         "public_library_sightings",
         ["ingest_run_id"],

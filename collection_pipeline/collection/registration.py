@@ -1,13 +1,12 @@
-"""Sources from rows of a CSV or JSON file: all or none, bad ones named by line (R2, R23b)."""
+"""Registering sources: checked against their platform, all of a batch or none (R2, R23b)."""
 
-import csv
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from io import StringIO
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlalchemy import Connection
+
+from collection_pipeline.collection.assembly import CollectionPipeline
 from collection_pipeline.domain.budget import InvalidBudget
 from collection_pipeline.domain.source import (
     BudgetOverrides,
@@ -20,6 +19,8 @@ from collection_pipeline.domain.source import (
 from collection_pipeline.platforms.contract import MissingCredential
 from collection_pipeline.platforms.gateway import BadDescriptor, PlatformGateway
 from collection_pipeline.settings import NUMBERS
+from collection_pipeline.store.companies import Companies
+from collection_pipeline.store.sources import JobSources
 
 LABEL_MAX_CHARS = 200
 COMPANY_MAX_CHARS = 255
@@ -86,15 +87,6 @@ def parsed_condition(pairs: Iterable[str]) -> Condition:
     return condition
 
 
-def rows_of_file(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
-    """The file's rows with their line (CSV) or position (JSON), from 1."""
-    try:
-        content = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise BadSourceRows([f"{path}: cannot be read as UTF-8 text"]) from None
-    return _json_rows(path, content) if path.suffix == ".json" else _csv_rows(path, content)
-
-
 def checked_rows(
     rows: Iterable[tuple[int, Mapping[str, Any]]], gateway: PlatformGateway
 ) -> list[NewSource]:
@@ -111,31 +103,25 @@ def checked_rows(
     return good
 
 
-def _json_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
-    try:
-        rows = json.loads(content)
-    except ValueError:
-        raise BadSourceRows([f"{path}: is not JSON"]) from None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadSourceRows([f"{path}: write a JSON list of objects"])
-    return list(enumerate(rows, 1))
+def store_sources(pipeline: CollectionPipeline, new_sources: Sequence[NewSource]) -> list[int]:
+    """Store checked sources in one transaction; returns their ids in order."""
 
+    def storing(connection: Connection) -> list[int]:
+        now = pipeline.clock.now(connection)
+        names = sorted({new.company for new in new_sources if new.company})
+        companies = Companies()
+        companies.register(connection, names, now)
+        ids = companies.find(connection, names)
+        return [
+            JobSources().add(
+                connection,
+                replace(new.source, company_id=ids[new.company] if new.company else None),
+                now,
+            )
+            for new in new_sources
+        ]
 
-def _csv_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
-    """A CSV's condition column holds ``KEY=VALUE`` pairs joined by ``&``."""
-    reader = csv.DictReader(StringIO(content), strict=True)
-    rows: list[tuple[int, Mapping[str, Any]]] = []
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                raise BadSourceRows([f"line {reader.line_num}: not as many fields as the header"])
-            given: dict[str, Any] = {name: value for name, value in row.items() if value.strip()}
-            if "condition" in given:
-                given["condition"] = [pair for pair in given["condition"].split("&") if pair]
-            rows.append((reader.line_num, given))
-    except csv.Error as error:
-        raise BadSourceRows([f"{path}: line {reader.line_num}: {error}"]) from None
-    return rows
+    return pipeline.transactions.run(storing)
 
 
 def _condition(given: object) -> Condition:

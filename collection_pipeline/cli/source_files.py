@@ -1,0 +1,46 @@
+"""Rows of sources from a CSV or JSON file, with the line or position to name a bad one by."""
+
+import csv
+import json
+from collections.abc import Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from collection_pipeline.collection.registration import BadSourceRows
+
+
+def rows_of_file(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
+    """The file's rows with their line (CSV) or position (JSON), from 1."""
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise BadSourceRows([f"{path}: cannot be read as UTF-8 text"]) from None
+    return _json_rows(path, content) if path.suffix == ".json" else _csv_rows(path, content)
+
+
+def _json_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
+    try:
+        rows = json.loads(content)
+    except ValueError:
+        raise BadSourceRows([f"{path}: is not JSON"]) from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadSourceRows([f"{path}: write a JSON list of objects"])
+    return list(enumerate(rows, 1))
+
+
+def _csv_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
+    """A CSV's condition column holds ``KEY=VALUE`` pairs joined by ``&``."""
+    reader = csv.DictReader(StringIO(content), strict=True)
+    rows: list[tuple[int, Mapping[str, Any]]] = []
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                raise BadSourceRows([f"line {reader.line_num}: not as many fields as the header"])
+            given: dict[str, Any] = {name: value for name, value in row.items() if value.strip()}
+            if "condition" in given:
+                given["condition"] = [pair for pair in given["condition"].split("&") if pair]
+            rows.append((reader.line_num, given))
+    except csv.Error as error:
+        raise BadSourceRows([f"{path}: line {reader.line_num}: {error}"]) from None
+    return rows
