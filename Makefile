@@ -64,5 +64,5 @@ lock:
 
 clean:
 	@if test -x $(BIN)/python; then $(BIN)/python -m collection_pipeline.local_db stop; fi
-	rm -rf .local $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf .local $(VENV) .import_linter_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
 	find collection_pipeline collection_pipeline_tests -name __pycache__ -type d -prune -exec rm -rf {} +
