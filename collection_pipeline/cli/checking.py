@@ -10,11 +10,11 @@ import typer
 from collection_pipeline.cli.database import (
     NoDatabase,
     check_database,
+    configured_pipeline,
     dagster_database_url,
     database_url,
 )
 from collection_pipeline.cli.output import print_json
-from collection_pipeline.collection.assembly import assemble
 from collection_pipeline.demo.dagster_home import dagster_home
 from collection_pipeline.settings import PREFIX, load_settings
 from collection_pipeline.store.connection import collection_url
@@ -25,8 +25,8 @@ def check(
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Say whether configuration, database, versions and schema are fit for work."""
-    settings = load_settings(os.environ)
-    pipeline = assemble(settings, database_url(settings))
+    pipeline = configured_pipeline()
+    settings = pipeline.settings
     try:
         server = check_database(pipeline, migrated=False)
         with pipeline.engine.connect() as connection:

@@ -9,6 +9,8 @@ from collection_pipeline.cli.database import opened_pipeline
 from collection_pipeline.domain.kst import kst_text
 from collection_pipeline.settings import PREFIX, InvalidSetting
 
+LAST_YEAR = 3000
+
 app = typer.Typer(help="The simulated clock of a database.", no_args_is_help=True)
 
 
@@ -45,4 +47,7 @@ def _parsed(moment: str) -> datetime:
         parsed = None
     if parsed is None or parsed.tzinfo is None:
         raise typer.BadParameter("write ISO 8601 with an offset, such as 2026-12-02T00:05:00+09:00")
+    if not 1970 < parsed.year < LAST_YEAR:
+        # A clock that has reached the end of the calendar could never be read again.
+        raise typer.BadParameter(f"write a year before {LAST_YEAR}")
     return parsed.astimezone(UTC).replace(tzinfo=None)

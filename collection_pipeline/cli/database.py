@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble
 from collection_pipeline.local_db.persistent import local_status
-from collection_pipeline.settings import Settings, load_settings
+from collection_pipeline.settings import PREFIX, Settings, load_settings
 from collection_pipeline.store.migration import require_current_schema
 from collection_pipeline.store.transaction import is_lost
 
@@ -34,13 +34,24 @@ class DatabaseUnusable(Exception):
 @contextmanager
 def opened_pipeline(*, migrated: bool = True) -> Iterator[CollectionPipeline]:
     """The services over the configured database, which is checked first."""
-    settings = load_settings(os.environ)
-    pipeline = assemble(settings, database_url(settings))
+    pipeline = configured_pipeline()
     try:
         check_database(pipeline, migrated=migrated)
         yield pipeline
     finally:
         pipeline.close()
+
+
+def configured_pipeline() -> CollectionPipeline:
+    """The services as the environment describes them; nothing has connected yet."""
+    settings = load_settings(os.environ)
+    try:
+        return assemble(settings, database_url(settings))
+    except ModuleNotFoundError:
+        raise DatabaseUnusable(
+            f"the driver that {PREFIX}DATABASE_URL names is not installed: write mysql+pymysql://, "
+            "or install the extra 'mysqlclient'"
+        ) from None
 
 
 def database_url(settings: Settings) -> str:
@@ -71,6 +82,9 @@ def check_database(pipeline: CollectionPipeline, *, migrated: bool = True) -> st
             if migrated:
                 require_current_schema(connection)
             return version
+    except TypeError as error:
+        # A driver takes the URL's query as arguments of its own.
+        raise DatabaseUnusable(f"{PREFIX}DATABASE_URL: its driver says {error}") from None
     except DBAPIError as error:
         where = pipeline.engine.url.set(query={}).render_as_string(hide_password=True)
         problem = "cannot be reached" if is_lost(error) else "refuses this account or database"

@@ -34,9 +34,13 @@ def start(as_json: bool = typer.Option(False, "--json", help="Print one JSON doc
 
 
 @local_db.command("stop")
-def stop() -> None:
+def stop(as_json: bool = typer.Option(False, "--json", help="Print one JSON document.")) -> None:
     """Stop the private server by its process id."""
-    print("stopped" if stop_local() else "it was not running")
+    stopped = stop_local()
+    if as_json:
+        print_json({"stopped": stopped})
+    else:
+        print("stopped" if stopped else "it was not running")
 
 
 @local_db.command("status")

@@ -9,6 +9,8 @@ from collection_pipeline.cli.database import opened_pipeline
 from collection_pipeline.cli.output import print_rows
 from collection_pipeline.store.flags import FeatureFlags
 
+BY_MAX_CHARS = 100
+
 app = typer.Typer(help="Release switches; all are off by default.", no_args_is_help=True)
 
 
@@ -45,13 +47,15 @@ def set_flag(
     by: str = typer.Option(..., "--by", help="Who switches it; kept in the flag's history."),
 ) -> None:
     """Switch one flag for all instances at once."""
+    if not 1 <= len(by.strip()) <= BY_MAX_CHARS:
+        raise typer.BadParameter(f"--by: write a name of at most {BY_MAX_CHARS} characters")
 
     def switching(connection: Connection) -> None:
         FeatureFlags().set(
             connection,
             name,
             enabled=position is Switch.ON,
-            by=by,
+            by=by.strip(),
             now=pipeline.clock.now(connection),
         )
 

@@ -14,6 +14,9 @@ from collection_pipeline.cli.commands import app
 from collection_pipeline.cli.database import DatabaseUnusable, NoDatabase
 from collection_pipeline.collection.dispatch import TickFailed
 from collection_pipeline.collection.registration import BadSourceRows
+from collection_pipeline.demo.dagster_home import NoDagsterHome
+from collection_pipeline.demo.dagster_runs import DagsterRunFailed
+from collection_pipeline.demo.services import ServiceEnded
 from collection_pipeline.demo.summary import DemoDiffers
 from collection_pipeline.domain.budget import InvalidBudget
 from collection_pipeline.local_db.errors import LocalDatabaseError
@@ -22,7 +25,7 @@ from collection_pipeline.settings import InvalidSetting
 from collection_pipeline.simulator.scenario import ScenarioError
 from collection_pipeline.store.clock import ClockCannotGoBack
 from collection_pipeline.store.flags import UnknownFlag
-from collection_pipeline.store.migration import SchemaBehind
+from collection_pipeline.store.migration import MigrationBusy, SchemaBehind
 from collection_pipeline.store.sources import UnknownSource
 from collection_pipeline.store.transaction import DatabaseUnavailable
 
@@ -45,12 +48,14 @@ EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
             DatabaseUnusable,
             InvalidSetting,
             LocalDatabaseError,
+            NoDagsterHome,
             NoDatabase,
             SchemaBehind,
         ),
         exit_codes.UNUSABLE,
     ),
-    ((DemoDiffers, TickFailed), exit_codes.WORK_FAILED),
+    ((DagsterRunFailed, DemoDiffers, ServiceEnded, TickFailed), exit_codes.WORK_FAILED),
+    ((MigrationBusy,), exit_codes.TRY_LATER),
 )
 
 INTERRUPTED = 130

@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from collection_pipeline.simulator.foreground import serve
+from collection_pipeline.simulator.scenario import ScenarioError
 
 
 def simulator(
@@ -19,4 +20,7 @@ def simulator(
     separate_ports: bool = typer.Option(False, help="One port, so one host, for each platform."),
 ) -> None:
     """Serve the five platforms' paths until Ctrl-C; prints the exports that point to it."""
-    serve(host, port, lever_eu_port, scenario, log, access_key, separate_ports)
+    try:
+        serve(host, port, lever_eu_port, scenario, log, access_key, separate_ports)
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"the simulator cannot serve: {error}") from None

@@ -42,5 +42,6 @@ def _csv_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
                 given["condition"] = [pair for pair in given["condition"].split("&") if pair]
             rows.append((reader.line_num, given))
     except csv.Error as error:
-        raise BadSourceRows([f"{path}: line {reader.line_num}: {error}"]) from None
+        # The reader still counts the record before: the bad one begins on the next line.
+        raise BadSourceRows([f"{path}: line {reader.line_num + 1}: {error}"]) from None
     return rows

@@ -50,9 +50,11 @@ class CollectionCycleDomainService:
         return CreatedDay(today, made_headers, missing)
 
     def is_missing_anything(self, connection: Connection) -> bool:
-        """Whether a tick would have to make a cycle, by plain reads."""
+        """Whether a tick would have to make a header or a cycle, by plain reads."""
         today = self._clock.today(connection)
-        return has_missing_cycles(connection, today, self.platforms)
+        return self._gate.is_missing_header(connection) or has_missing_cycles(
+            connection, today, self.platforms
+        )
 
     def _create(self, connection: Connection, today: date) -> None:
         now = self._clock.now(connection)

@@ -144,7 +144,9 @@ class CollectionDispatchUseCase:
                 self._creation.is_missing_anything(connection)
                 or self._repository.has_expired(connection)
                 or self._preparation.has_unprepared(connection)
-                or self._repository.has_due(connection, self._claim_terms(""))
+                or self._repository.has_due(
+                    connection, self._claim_terms("", self._settings["SLICE_MAX_SECONDS"])
+                )
             )
 
         return self._transactions.run(asking)
@@ -172,11 +174,13 @@ class CollectionDispatchUseCase:
     ) -> None:
         stop = stop or threading.Event()
         ends_at = began + terms.max_seconds if terms.max_seconds else float("inf")
-        claim_terms = self._claim_terms(terms.worker)
+        slice_seconds = self._settings["SLICE_MAX_SECONDS"]
         due_before = None if terms.drain else self._now()
         limit = self._settings["TICK_CLAIM_LIMIT"]
 
         def claim() -> ClaimedCycle | None:
+            longest_wait = min(float(slice_seconds), ends_at - time.monotonic())
+            claim_terms = self._claim_terms(terms.worker, longest_wait)
             claimed = self._repository.claim_next(claim_terms, due_before)
             if claimed is not None:
                 checkpoints.reach(checkpoints.AFTER_CLAIM)
@@ -205,12 +209,13 @@ class CollectionDispatchUseCase:
         if faults:
             raise TickFailed(_in_words(faults)) from None
 
-    def _claim_terms(self, worker: str) -> ClaimTerms:
+    def _claim_terms(self, worker: str, longest_wait_seconds: float) -> ClaimTerms:
+        """A host that is held back for longer than the slice could wait is not claimed (R26)."""
         return ClaimTerms(
             owner=worker,
             lease_seconds=self._settings["LEASE_SECONDS"],
             max_leases_per_host=self._settings["MAX_LEASES_PER_HOST"],
-            longest_wait_seconds=self._settings["SLICE_MAX_SECONDS"],
+            longest_wait_seconds=longest_wait_seconds,
             platforms=self._creation.platforms,
         )
 

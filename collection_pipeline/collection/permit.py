@@ -3,8 +3,9 @@
 import threading
 import time
 from collections.abc import Callable, Collection
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.kst import run_date_of
@@ -33,10 +34,10 @@ class LeasedSlicePermit:
         self._transactions = transactions
         self._clock = clock
         self._claimed = claimed
-        self._platforms = platforms
         self._ends_at = ends_at
         self._stop = stop
         self._monotonic = monotonic
+        self._question = _standing(claimed, platforms)
 
     def stop_reason(self) -> str | None:
         """Asked to stop, past midnight, lease lost, or source not runnable; else ``None``."""
@@ -55,19 +56,26 @@ class LeasedSlicePermit:
         return not self._stop.wait(seconds)
 
     def _reason_in_database(self, connection: Connection) -> str | None:
-        cycle = self._claimed.cycle
+        row = connection.execute(self._question).one_or_none()
         now = self._clock.now(connection)
-        if run_date_of(now) != cycle.run_date:
+        if run_date_of(now) != self._claimed.cycle.run_date:
             return "the run date is over"
-        row = connection.execute(
-            select(cycles.c.lease_until, is_runnable(cycle.run_date, self._platforms))
-            .join(job_sources, job_sources.c.id == cycles.c.job_source_id)
-            .where(
-                cycles.c.id == cycle.id,
-                cycles.c.lease_token == self._claimed.token,
-                cycles.c.cycle_status == CycleStatus.RUNNING.value,
-            )
-        ).one_or_none()
-        if row is None or row[0] <= now:
+        if row is None or row.lease_until is None or row.lease_until <= now:
             return "the lease is lost"
-        return None if row[1] else "the source is not runnable any more"
+        return None if row.is_runnable else "the source is not runnable any more"
+
+
+def _standing(claimed: ClaimedCycle, platforms: Collection[str]) -> Select[Any]:
+    """The lease's end and the one predicate, while the cycle is ours; made once a slice."""
+    return (
+        select(
+            cycles.c.lease_until,
+            is_runnable(claimed.cycle.run_date, platforms).label("is_runnable"),
+        )
+        .join(job_sources, job_sources.c.id == cycles.c.job_source_id)
+        .where(
+            cycles.c.id == claimed.cycle.id,
+            cycles.c.lease_token == claimed.token,
+            cycles.c.cycle_status == CycleStatus.RUNNING.value,
+        )
+    )

@@ -6,6 +6,7 @@ from datetime import date
 
 from sqlalchemy import Connection
 
+from collection_pipeline.domain.budget import InvalidBudget
 from collection_pipeline.domain.failure import CollectionFailure, CollectionFailureReason
 from collection_pipeline.platforms.gateway import BadDescriptor, PlatformGateway
 from collection_pipeline.store.clock import DatabaseClock
@@ -76,8 +77,9 @@ class CyclePreparation:
         failures: list[tuple[int, CollectionFailure]] = []
         for cycle in chunk:
             try:
+                cycle.source.overrides.check()
                 host = self._gateway.host_of(cycle.source.platform, cycle.source.condition)
-            except BadDescriptor as error:
+            except (InvalidBudget, *BadDescriptor) as error:
                 failure = CollectionFailure(CollectionFailureReason.CONFIG, str(error))
                 failures.append((cycle.cycle_id, failure))
             else:

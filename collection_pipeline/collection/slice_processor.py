@@ -10,7 +10,7 @@ from datetime import date
 from collection_pipeline import checkpoints
 from collection_pipeline.collection.permit import LeasedSlicePermit
 from collection_pipeline.collection.posting_lookup import StoredPostingLookup
-from collection_pipeline.domain.budget import CollectionBudget
+from collection_pipeline.domain.budget import CollectionBudget, InvalidBudget
 from collection_pipeline.domain.cursor import Cursor, InvalidCursor
 from collection_pipeline.domain.cycle import JobPostingCollectionCycle
 from collection_pipeline.domain.cycle_status import CycleStatus
@@ -131,16 +131,22 @@ class CollectionSliceProcessor:
     def _collect(
         self, claimed: ClaimedCycle, permit: LeasedSlicePermit
     ) -> SourceCollectionSliceOutcome:
-        """The outcome; a fault of our own ends the cycle INTERNAL, not by recovery."""
+        """The outcome; a fault of our own ends the cycle at once, not by recovery."""
         try:
+            claimed.source.overrides.check()
             return self._gateway.collect_slice(self._describe(claimed), permit)
+        except InvalidBudget as error:
+            return _without_work(CollectionFailureReason.CONFIG, str(error))
         except InvalidCursor as error:
-            return _internal(str(error))
+            return _without_work(CollectionFailureReason.INTERNAL, str(error))
         except DatabaseUnavailable:
             raise
         except Exception as error:
             logger.error("slice of cycle %s met %s", claimed.cycle.id, type(error).__name__)
-            return _internal(f"unexpected {type(error).__name__} while collecting")
+            return _without_work(
+                CollectionFailureReason.INTERNAL,
+                f"unexpected {type(error).__name__} while collecting",
+            )
 
     def _describe(self, claimed: ClaimedCycle) -> CollectionSliceDescriptor:
         cycle, source = claimed.cycle, claimed.source
@@ -183,8 +189,8 @@ class CollectionSliceProcessor:
         return AppliedCollectionSlice(outcome, attempt, waiting, claimed.source.company_id)
 
 
-def _internal(detail: str) -> Failed:
-    return Failed(SliceWork(), CollectionFailure(CollectionFailureReason.INTERNAL, detail))
+def _without_work(reason: CollectionFailureReason, detail: str) -> Failed:
+    return Failed(SliceWork(), CollectionFailure(reason, detail))
 
 
 def _report(

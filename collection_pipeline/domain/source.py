@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from collection_pipeline.domain.budget import InvalidBudget
+
 
 class Platform(StrEnum):
     """Every platform name of the specification; ``platforms.registry`` says which are supported."""
@@ -52,6 +54,12 @@ class BudgetOverrides:
     postings: int | None = None
     detail_requests: int | None = None
     min_delay_ms: int | None = None
+
+    def check(self) -> None:
+        """Raise ``InvalidBudget`` for zero or less, which a database row can hold (R2)."""
+        for name, value in vars(self).items():
+            if value is not None and value < 1:
+                raise InvalidBudget(f"{name} must be at least 1, not {value}")
 
 
 Condition = dict[str, list[str]]

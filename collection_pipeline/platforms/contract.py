@@ -132,9 +132,7 @@ class PlatformAdapter(Protocol):
     def list_request(self, condition: Condition, position: Position) -> PlatformRequest:
         """The request for the page at ``position``."""
 
-    def read_page(
-        self, condition: Condition, position: Position, reply: PlatformReply
-    ) -> ListPage:
+    def read_page(self, condition: Condition, position: Position, reply: PlatformReply) -> ListPage:
         """The page in ``reply``; ``BadResponse`` for anything that is not the platform's list."""
 
     def detail_request(self, condition: Condition, source_job_id: str) -> PlatformRequest:

@@ -142,11 +142,17 @@ class SourceRequestExecutor:
         early = self._open(request, policy)
         if early is not None and early.failure.reason is Reason.POLICY:
             return ExecutedRequest(None, early, sent=False, written=False)
+        # Asked before the slot too: a slot that is free at once must not be lost to the question.
+        stopped = self._permitted()
+        if stopped is not None:
+            return stopped
         window = self._reserve(host_key(request.base_url), delay_seconds)
         if isinstance(window, Paused):
             return window
         if window.is_empty:
             return None
+        if early is None and window.contains(self._monotonic()) and self._permit.wait(0.0):
+            return self._send(request, policy, delay_seconds, window)
         self._transactions.assert_none_open()
         if not self._wait_until(window.opens_at - self._pace.lead(connects=True)):
             return Stopped(ASKED_TO_STOP)
@@ -180,15 +186,22 @@ class SourceRequestExecutor:
     def _ask_permit(self, window: SendWindow) -> Stopped | None:
         if not self._wait_until(window.opens_at - self._pace.lead(connects=False)):
             return Stopped(ASKED_TO_STOP)
+        stopped = self._permitted()
+        if stopped is not None:
+            return stopped
+        if not self._wait_until(window.opens_at):
+            return Stopped(ASKED_TO_STOP)
+        return Stopped(SLICE_IS_OVER) if self._permit.seconds_left() <= 0 else None
+
+    def _permitted(self) -> Stopped | None:
+        """The permit's answer, and how long it took."""
         self._transactions.assert_none_open()
         asked_at = self._monotonic()
         reason = self._permit.stop_reason()
         self._pace.note_check(self._monotonic() - asked_at)
-        if reason is not None:
-            return Stopped(reason)
-        if not self._wait_until(window.opens_at):
-            return Stopped(ASKED_TO_STOP)
-        return Stopped(SLICE_IS_OVER) if self._permit.seconds_left() <= 0 else None
+        if reason is None and self._permit.seconds_left() <= 0:
+            reason = SLICE_IS_OVER
+        return None if reason is None else Stopped(reason)
 
     def _wait_until(self, moment: float) -> bool:
         """Wait; False at once when asked to stop. Asks the permit also when there is no wait."""

@@ -13,7 +13,7 @@ long to wait from a moment between asking and answering, so the window shrinks b
 from dataclasses import dataclass
 
 GRACE_SHARE = 0.02
-LEAST_GRACE_SECONDS = 0.003
+LEAST_GRACE_SECONDS = 0.010
 MOST_GRACE_SECONDS = 0.020
 PATIENT_MISSES = 5
 """Missed slots in a row after which the grace doubles each time: a slow machine must not starve."""

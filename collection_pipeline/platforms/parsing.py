@@ -106,10 +106,13 @@ def at_most(rows: Sequence[JsonObject], limit: int) -> None:
 def raw_json(value: object) -> str:
     """``value`` as compact JSON that can be stored as utf8mb4; lone surrogates stay escaped."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = _COMPACT.encode(value)
     except RecursionError:
         raise BadResponse("a row is nested too deeply") from None
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isprintable() else text.encode("utf-8", "backslashreplace").decode()
+
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def position_number(position: Position, key: str) -> int:

@@ -6,6 +6,7 @@ wire's own, with a dot for nesting (``company.name``).
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from urllib.parse import urlsplit
 
 from collection_pipeline.domain.posting import (
@@ -32,6 +33,19 @@ def _same(text: str) -> str:
     return text
 
 
+def _cleaned(text: str, of: Callable[[str], str]) -> str:
+    """``text`` cleaned, turned by ``of``, and cleaned again where that changed it."""
+    before = clean(text)
+    after = of(before)
+    return before if after is before else clean(after)
+
+
+@cache
+def _keys(path: str) -> tuple[str, ...]:
+    """The keys of a path; adapters name a fixed number of them in code."""
+    return tuple(path.split("."))
+
+
 class RowReader:
     """Reads columns out of one object; ``unparsed`` names what was there but did not parse."""
 
@@ -51,15 +65,14 @@ class RowReader:
     def value(self, path: str) -> object:
         """The value at ``path`` (``a.b`` for nesting); ``None`` when absent or null."""
         found: object = self.row
-        walked: list[str] = []
-        for key in path.split("."):
-            if found is None:
-                return None
-            if not isinstance(found, dict):
-                self.refuse(".".join(walked))
-                return None
-            found = found.get(key)
-            walked.append(key)
+        keys = _keys(path)
+        for depth, key in enumerate(keys):
+            if isinstance(found, dict):
+                found = found.get(key)
+                continue
+            if found is not None:
+                self.refuse(".".join(keys[:depth]))
+            return None
         return found
 
     def text(self, path: str, limit: int, of: Callable[[str], str] = _same) -> str | None:
@@ -70,7 +83,7 @@ class RowReader:
         if not isinstance(value, str):
             self.refuse(path)
             return None
-        return cut(clean(of(clean(value))), limit) or None
+        return cut(_cleaned(value, of), limit) or None
 
     def title(self, path: str, of: Callable[[str], str] = _same) -> str:
         """The title, without which there is no posting: ``BadResponse`` when it is missing."""
@@ -114,7 +127,7 @@ class RowReader:
             if text is None:
                 self.refuse(path)
             else:
-                found[cut(clean(of(clean(text))), LIST_ENTRY_CHARS)] = None
+                found[cut(_cleaned(text, of), LIST_ENTRY_CHARS)] = None
         return tuple(text for text in found if text)[:LIST_ENTRIES]
 
     def split_texts(self, path: str, of: Callable[[str], str] = _same) -> tuple[str, ...]:

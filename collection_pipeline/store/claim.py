@@ -1,23 +1,31 @@
 """Claiming a due cycle: fair over hosts, at most so many leases a host, never twice (R5, I2).
 
-Hosts are looked at in the order of their longest waiting cycle. Candidates come from plain reads
+Hosts are looked at in the order of their longest waiting cycle; one at which another claim stands
+comes last, so that a claim that hangs delays no other host's. Candidates come from plain reads
 in index order; then, in one short transaction, the gate is taken, then the host's row (claims of
 one host wait only for each other), then the cycle by primary key with SKIP LOCKED, and every
 condition is checked again on the locked row.
 """
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import Enum, auto
 
-from sqlalchemy import Connection, Select, func, or_, select
+from sqlalchemy import Connection, select
 
 from collection_pipeline.domain.cycle import JobPostingCollectionCycle
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.source import JobSource
 from collection_pipeline.store.clock import DatabaseClock
 from collection_pipeline.store.cycle_rows import cycle_of_row
+from collection_pipeline.store.due_work import (
+    candidates,
+    leases_by_host,
+    sources_running,
+    waiting_hosts,
+)
 from collection_pipeline.store.flags import FeatureFlags
 from collection_pipeline.store.gate import CollectionSlaCutoffGate
 from collection_pipeline.store.runnable import DISPATCH_FLAG, is_runnable
@@ -25,10 +33,6 @@ from collection_pipeline.store.schema.cycles import cycles, host_claims, host_li
 from collection_pipeline.store.schema.sources import job_sources
 from collection_pipeline.store.sources import source_of_row
 from collection_pipeline.store.transaction import TransactionRunner
-
-FIRST_READ_ROWS = 20
-LONGEST_READ_ROWS = 1_000
-"""A read doubles after a page of refused rows, so that many switched-off sources cost little."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class ClaimTerms:
     owner: str
     lease_seconds: int
     max_leases_per_host: int
-    longest_wait_seconds: int
+    longest_wait_seconds: float
     platforms: Collection[str]
 
 
@@ -61,6 +65,16 @@ class ClaimedCycle:
 class _DueHost:
     host: str
     live_leases: int
+
+
+class _NoClaim(Enum):
+    """Why a host gave no cycle: it has none that is due, or another claim is at it."""
+
+    NOTHING_DUE = auto()
+    HOST_BUSY = auto()
+
+
+_NOTHING_DUE, _HOST_BUSY = _NoClaim.NOTHING_DUE, _NoClaim.HOST_BUSY
 
 
 class ClaimQueue:
@@ -87,20 +101,30 @@ class ClaimQueue:
         hosts, today, due = self._transactions.run(
             lambda connection: self._due_hosts(connection, terms, due_before)
         )
-        below_cap = [host for host in hosts if host.live_leases < terms.max_leases_per_host]
-        for host in below_cap:
-            claimed = self._claim_of_host(host.host, today, due, terms, terms.max_leases_per_host)
-            if claimed is not None:
-                return claimed
-        at_cap = [host.host for host in hosts if host not in below_cap]
+        cap = terms.max_leases_per_host
+        at_cap = [host.host for host in hosts if host.live_leases >= cap]
+        below_cap = [host.host for host in hosts if host.live_leases < cap]
+        # Hosts at which another claim stands are asked again at the end, and waited for then.
+        for wait in (False, True):
+            busy: list[str] = []
+            for host in below_cap:
+                claimed = self._claim_of_host(host, today, due, terms, cap, wait=wait)
+                if isinstance(claimed, ClaimedCycle):
+                    return claimed
+                if claimed is _HOST_BUSY:
+                    busy.append(host)
+            below_cap = busy
         lone = self._only_host_with_work(at_cap, today, due, terms)
-        return self._claim_of_host(lone, today, due, terms, None) if lone else None
+        if lone is None:
+            return None
+        claimed = self._claim_of_host(lone, today, due, terms, None, wait=True)
+        return claimed if isinstance(claimed, ClaimedCycle) else None
 
     def has_due(self, connection: Connection, terms: ClaimTerms) -> bool:
         """Whether a claim would find something, by plain reads; the sensor's question."""
         hosts, today, due = self._due_hosts(connection, terms, None)
         return any(
-            next(_candidates(connection, host.host, today, due, terms.platforms), None)
+            next(candidates(connection, host.host, today, due, terms.platforms), None)
             for host in hosts
         )
 
@@ -112,12 +136,6 @@ class ClaimQueue:
         due = min(now, due_before) if due_before else now
         if not self._flags.is_on(connection, DISPATCH_FLAG):
             return [], today, due
-        first_due = func.min(cycles.c.next_eligible_at)
-        waiting = connection.execute(
-            select(cycles.c.request_host, first_due)
-            .where(cycles.c.cycle_status == CycleStatus.PENDING.value, cycles.c.run_date == today)
-            .group_by(cycles.c.request_host)
-        ).all()
         held_back = set(
             connection.execute(
                 select(host_limits.c.host).where(
@@ -126,8 +144,8 @@ class ClaimQueue:
                 )
             ).scalars()
         )
-        leases = _leases_by_host(connection, now)
-        in_order = sorted(waiting, key=lambda row: (row[1], row[0]))
+        leases = leases_by_host(connection, now)
+        in_order = sorted(waiting_hosts(connection, today), key=lambda one: (one[1], one[0]))
         return (
             [
                 _DueHost(host, leases.get(host, 0))
@@ -150,7 +168,7 @@ class ClaimQueue:
             found = (
                 host
                 for host in hosts
-                if next(_candidates(connection, host, today, due, terms.platforms), None)
+                if next(candidates(connection, host, today, due, terms.platforms), None)
             )
             return [host for host, _ in zip(found, range(2), strict=False)]
 
@@ -158,22 +176,30 @@ class ClaimQueue:
         return working[0] if len(working) == 1 else None
 
     def _claim_of_host(
-        self, host: str, today: date, due: datetime, terms: ClaimTerms, cap: int | None
-    ) -> ClaimedCycle | None:
+        self,
+        host: str,
+        today: date,
+        due: datetime,
+        terms: ClaimTerms,
+        cap: int | None,
+        *,
+        wait: bool,
+    ) -> ClaimedCycle | _NoClaim:
         token = str(uuid.uuid4())
 
-        def claiming(connection: Connection) -> ClaimedCycle | None:
-            _lock_host(connection, host)
+        def claiming(connection: Connection) -> ClaimedCycle | _NoClaim:
+            if not _lock_host(connection, host, wait=wait):
+                return _HOST_BUSY
             now = self._clock.now(connection)
             if self._clock.today(connection) != today:
-                return None
-            if cap is not None and _leases_by_host(connection, now).get(host, 0) >= cap:
-                return None
-            for cycle_id in _candidates(connection, host, today, due, terms.platforms):
+                return _NOTHING_DUE
+            if cap is not None and leases_by_host(connection, now).get(host, 0) >= cap:
+                return _NOTHING_DUE
+            for cycle_id in candidates(connection, host, today, due, terms.platforms):
                 claimed = self._take(connection, cycle_id, token, terms)
                 if claimed is not None:
                     return claimed
-            return None
+            return _NOTHING_DUE
 
         return self._gate.with_daily_write_gate(
             today,
@@ -212,84 +238,18 @@ class ClaimQueue:
         return ClaimedCycle(claimed, source)
 
 
-def _lock_host(connection: Connection, host: str) -> None:
-    statement = select(host_claims.c.host).where(host_claims.c.host == host).with_for_update()
-    connection.execute(statement)
-
-
-def _leases_by_host(connection: Connection, now: datetime) -> dict[str, int]:
-    """Live leases, read from the few RUNNING rows."""
-    statement = (
-        select(cycles.c.request_host, func.count())
-        .where(cycles.c.cycle_status == CycleStatus.RUNNING.value, cycles.c.lease_until > now)
-        .group_by(cycles.c.request_host)
-    )
-    return {str(row[0]): int(row[1]) for row in connection.execute(statement)}
-
-
-def _candidates(
-    connection: Connection, host: str, today: date, due: datetime, platforms: Collection[str]
-) -> Iterator[int]:
-    """Ids of due cycles of runnable sources in queue order; refused rows are passed by key."""
-    position: tuple[datetime, int] | None = None
-    page_rows = FIRST_READ_ROWS
-    while True:
-        statement = _due_page(host, today, due, position).limit(page_rows)
-        rows = connection.execute(statement).all()
-        page_rows = min(page_rows * 2, LONGEST_READ_ROWS)
-        if not rows:
-            return
-        position = (rows[-1].next_eligible_at, rows[-1].id)
-        runnable = set(
-            connection.execute(
-                select(job_sources.c.id).where(
-                    job_sources.c.id.in_([row.job_source_id for row in rows]),
-                    is_runnable(today, platforms),
-                )
-            ).scalars()
-        )
-        busy = _sources_running(connection, today)
-        yield from (
-            row.id
-            for row in rows
-            if row.job_source_id in runnable and row.job_source_id not in busy
-        )
-
-
-def _due_page(
-    host: str, today: date, due: datetime, position: tuple[datetime, int] | None
-) -> Select[tuple[int, int, datetime]]:
-    statement = select(cycles.c.id, cycles.c.job_source_id, cycles.c.next_eligible_at).where(
-        cycles.c.cycle_status == CycleStatus.PENDING.value,
-        cycles.c.run_date == today,
-        cycles.c.request_host == host,
-        cycles.c.next_eligible_at <= due,
-    )
-    if position is not None:
-        eligible_at, cycle_id = position
-        statement = statement.where(
-            cycles.c.next_eligible_at >= eligible_at,
-            or_(cycles.c.next_eligible_at > eligible_at, cycles.c.id > cycle_id),
-        )
-    return statement.order_by(cycles.c.next_eligible_at, cycles.c.id)
-
-
-def _sources_running(connection: Connection, today: date) -> set[int]:
-    """Sources whose cycle of another date is still RUNNING (R5)."""
-    return set(
-        connection.execute(
-            select(cycles.c.job_source_id).where(
-                cycles.c.cycle_status == CycleStatus.RUNNING.value, cycles.c.run_date != today
-            )
-        ).scalars()
-    )
+def _lock_host(connection: Connection, host: str, *, wait: bool) -> bool:
+    """Take the host's turn; False where another claim has it and this one does not wait."""
+    statement = select(host_claims.c.host).where(host_claims.c.host == host)
+    row = connection.execute(statement.with_for_update(skip_locked=not wait)).one_or_none()
+    return wait or row is not None
 
 
 def _runnable_source(
     connection: Connection, cycle: JobPostingCollectionCycle, platforms: Collection[str]
 ) -> JobSource | None:
     """The source, when it is runnable and no cycle of it of another date is RUNNING."""
-    if cycle.job_source_id in _sources_running(connection, cycle.run_date):
+    if cycle.job_source_id in sources_running(connection, cycle.run_date):
         return None
     row = connection.execute(
         select(job_sources).where(

@@ -60,6 +60,11 @@ class CollectionSlaCutoffGate:
         today = self._transactions.run(self._clock.today)
         return [day for day in (today, today + timedelta(days=1)) if self.ensure_header(day)]
 
+    def is_missing_header(self, connection: Connection) -> bool:
+        """Whether today's or tomorrow's header is still to be made, by plain reads."""
+        today = self._clock.today(connection)
+        return not all(_has_header(connection, day) for day in (today, today + timedelta(days=1)))
+
     def ensure_header(self, day: date) -> bool:
         """Make ``day``'s header unless it is there; True when it was made.
 
@@ -89,9 +94,13 @@ class CollectionSlaCutoffGate:
 
 
 def hold_for_write(connection: Connection, run_date: date) -> None:
-    """Take the gate of ``run_date`` shared; raises ``GateMissing`` where there is no header."""
+    """Take the gate of ``run_date`` shared; raises ``GateMissing`` where there is no header.
+
+    The status is read although nobody asks for it: a read that the date's index alone can answer
+    would lock the index entry and not the row.
+    """
     row = connection.execute(
-        select(sla_snapshots.c.id)
+        select(sla_snapshots.c.id, sla_snapshots.c.capture_status)
         .where(sla_snapshots.c.snapshot_date == run_date)
         .with_for_update(read=True)
     ).one_or_none()

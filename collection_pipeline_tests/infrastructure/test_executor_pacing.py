@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
+from collection_pipeline.domain.transaction_guard import OpenTransaction
 from collection_pipeline.platforms.contract import PlatformReply, RequestFailed
 from collection_pipeline.platforms.executor import ExecutedRequest, Paused, Stopped
 from collection_pipeline.platforms.pacing import LEAST_GRACE_SECONDS, PATIENT_MISSES, Pace
-from collection_pipeline.domain.transaction_guard import OpenTransaction
 from collection_pipeline_tests.kit.executor_fixtures import ANY_PATH, get
 from collection_pipeline_tests.kit.paced_world import NOT_BEFORE, PacedWorld
 
@@ -28,14 +28,16 @@ def unreachable() -> RequestFailed:
 
 
 def test_a_request_is_sent_in_its_slot_after_its_checks() -> None:
-    """R25, R26, R27: guard, reserve, wait, guard, permit, guard, write; then the next slot."""
+    """R25, R26, R27: guard, permit, reserve, wait, guard, permit, guard, write; the next slot."""
     world = PacedWorld(next_allowed_at=1001.0)
     executor = world.executor(REQUEST_DEADLINE_SECONDS=7)
     outcome = executor.execute(REQUEST, ANY_PATH, DELAY)
     assert outcome == ExecutedRequest(PlatformReply(200, {}, b""), None, sent=True, written=True)
     order = [step for step in world.steps if step not in {"wait", "open"}]
-    assert order == ["guard", "reserve", "guard", "guard", "check", "send", "guard"]
-    assert world.steps.index("reserve") < world.steps.index("wait") < world.steps.index("check")
+    asked = ["guard", "check"]
+    assert order == ["guard", *asked, "reserve", "guard", *asked, "send", "guard"]
+    last_check = len(world.steps) - 1 - world.steps[::-1].index("check")
+    assert world.steps.index("reserve") < world.steps.index("wait") < last_check
     assert world.hosts == [HOST]
     assert world.deadlines == [7.0]
     executor.execute(REQUEST, ANY_PATH, DELAY)
@@ -88,7 +90,7 @@ def test_trust_that_ends_during_the_permits_check_sends_nothing() -> None:
 
 def test_the_permits_word_after_the_wait_decides() -> None:
     """R27: a source that was switched off meanwhile gets no request."""
-    world = PacedWorld(next_allowed_at=1001.0, stop_reasons=["not runnable"])
+    world = PacedWorld(next_allowed_at=1001.0, stop_reasons=[None, "not runnable"])
     assert world.executor().execute(REQUEST, ANY_PATH, DELAY) == Stopped("not runnable")
     assert world.sends == []
 
@@ -110,7 +112,7 @@ def test_a_worker_that_wakes_late_gives_its_slot_up() -> None:
     assert len(world.slots) == 2
     assert len(world.sends) == 1
     assert world.sends[0] >= world.slots[1]
-    assert world.steps.count("check") == 2
+    assert world.steps.count("check") == 4  # before and after the wait for each of two slots
     assert world.steps.count("send") == 1
     assert executor.statistics.slots_given_up == 1
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
+from collection_pipeline.domain.transaction_guard import OpenTransaction
 from collection_pipeline.platforms.contract import (
     PlatformReply,
     PlatformRequest,
@@ -12,7 +13,6 @@ from collection_pipeline.platforms.contract import (
     RequestPolicy,
 )
 from collection_pipeline.platforms.executor import SourceRequestExecutor
-from collection_pipeline.domain.transaction_guard import OpenTransaction
 from collection_pipeline_tests.kit.executor_fixtures import make_settings
 
 NOT_BEFORE = datetime(2026, 12, 1, 4, 0, 0)

@@ -1,0 +1,132 @@
+"""Rows a second of whole slices against a bare loop, on the same simulator and the same server.
+
+    python -m benchmarks.collection_rate [--rounds 3] [--keywords 6] [--rows 2000] [--threads 4]
+
+Each round collects the same catalogues once with each competitor, in turn, into fresh tables. The
+pipeline runs with the least delay that it allows (1 ms); the loop has none. Prints each round and
+the median ratio, pipeline over loop.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection
+
+from benchmarks import bare_loop
+from collection_pipeline.collection.assembly import CollectionPipeline, assemble
+from collection_pipeline.collection.dispatch import TickTerms
+from collection_pipeline.collection.registration import checked_source, store_sources
+from collection_pipeline.settings import load_settings
+from collection_pipeline.store.flags import FeatureFlags
+from collection_pipeline.store.migration import migrate
+from collection_pipeline.store.runnable import AGGREGATOR_FLAG, DISPATCH_FLAG
+from collection_pipeline_tests.kit.servers import create_database, private_server
+
+
+def main() -> None:
+    """Run the rounds and print the ratio."""
+    arguments = _arguments()
+    keywords = [f"rate{number}-{arguments.rows}" for number in range(arguments.keywords)]
+    ratios = []
+    with private_server() as server, simulator() as exports:
+        print(
+            f"{server.kind} {server.version()}, {arguments.threads} threads, "
+            f"{len(keywords)} sources of {arguments.rows} rows"
+        )
+        for number in range(arguments.rounds):
+            loop = _loop_rate(create_database(server), exports, keywords, arguments.threads)
+            ours = _pipeline_rate(create_database(server), exports, keywords, arguments.threads)
+            ratios.append(ours / loop)
+            print(
+                f"round {number + 1}: pipeline {ours:,.0f} rows/s, bare loop {loop:,.0f} rows/s, "
+                f"ratio {ours / loop:.2f}"
+            )
+    print(f"median ratio {statistics.median(ratios):.2f} (pipeline / bare loop)")
+
+
+@contextmanager
+def simulator() -> Iterator[dict[str, str]]:
+    """The simulator as a process of its own; its exports."""
+    command = [sys.executable, "-m", "collection_pipeline.simulator", "--separate-ports"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            exports: dict[str, str] = {}
+            while "COLLECTION_SARAMIN_ACCESS_KEY" not in exports:
+                name, _, value = process.stdout.readline().removeprefix("export ").partition("=")
+                exports[name] = value.strip()
+            yield exports
+        finally:
+            process.terminate()
+
+
+def _loop_rate(url: str, exports: dict[str, str], keywords: list[str], threads: int) -> float:
+    with bare_loop.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute(bare_loop.TABLE)
+    began = time.monotonic()
+    rows = bare_loop.collect(
+        url,
+        exports["COLLECTION_SARAMIN_BASE_URL"],
+        exports["COLLECTION_SARAMIN_ACCESS_KEY"],
+        keywords,
+        threads,
+    )
+    return rows / (time.monotonic() - began)
+
+
+def _pipeline_rate(url: str, exports: dict[str, str], keywords: list[str], threads: int) -> float:
+    environment = {
+        **{name: value for name, value in exports.items() if name.startswith("COLLECTION_")},
+        "COLLECTION_HOST_MIN_DELAY_MS": "1",
+        "COLLECTION_TICK_CLAIM_LIMIT": str(threads),
+        "COLLECTION_MAX_LEASES_PER_HOST": str(threads),
+    }
+    pipeline = assemble(load_settings(environment), url)
+    try:
+        migrate(pipeline.engine)
+        _register(pipeline, keywords)
+        began = time.monotonic()
+        rows = 0
+
+        def add(report: object) -> None:
+            nonlocal rows
+            rows += report.postings  # type: ignore[attr-defined]  # a SliceReport
+
+        summary = pipeline.dispatch.execute_tick(TickTerms(drain=True), on_slice=add)
+        seconds = time.monotonic() - began
+        assert summary.ended["SUCCESS"] == len(keywords), summary
+        return rows / seconds
+    finally:
+        pipeline.close()
+
+
+def _register(pipeline: CollectionPipeline, keywords: list[str]) -> None:
+    rows = [
+        {"platform": "saramin", "label": word, "condition": {"keywords": word}} for word in keywords
+    ]
+    store_sources(pipeline, [checked_source(row, pipeline.gateway) for row in rows])
+
+    def switching(connection: Connection) -> None:
+        now = pipeline.clock.now(connection)
+        for flag in (DISPATCH_FLAG, AGGREGATOR_FLAG):
+            FeatureFlags().set(connection, flag, enabled=True, by="benchmark", now=now)
+
+    pipeline.transactions.run(switching)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keywords", type=int, default=6)
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--threads", type=int, default=4)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
