@@ -7,6 +7,7 @@ page. No lease, no cursor, no budget, no throttle, no sightings, no missed delta
 import json
 import threading
 from queue import Empty, SimpleQueue
+from typing import Any
 
 import pymysql
 import requests
@@ -95,8 +96,8 @@ def _collect_keywords(
                     params={
                         "access-key": access_key,
                         "keywords": keyword,
-                        "start": page,
-                        "count": PAGE_ROWS,
+                        "start": str(page),
+                        "count": str(PAGE_ROWS),
                         "sort": "pd",
                     },
                     headers={"Accept": "application/json"},
@@ -111,19 +112,15 @@ def _collect_keywords(
                 page += 1
 
 
-def _row(keyword: str, job: dict[str, object]) -> tuple[object, ...]:
-    position = job["position"]
-    company = job["company"]
-    assert isinstance(position, dict)
-    assert isinstance(company, dict)
+def _row(keyword: str, job: dict[str, Any]) -> tuple[object, ...]:
     return (
         keyword,
         job["id"],
-        position["title"],
-        company["detail"]["name"],
-        position["location"]["name"],
+        job["position"]["title"],
+        job["company"]["detail"]["name"],
+        job["position"]["location"]["name"],
         job["url"],
-        (job.get("salary") or {"name": None})["name"],  # type: ignore[index]  # a JSON object
-        int(job.get("expiration-timestamp") or 0),  # type: ignore[call-overload]  # JSON text
+        (job.get("salary") or {}).get("name"),
+        int(job.get("expiration-timestamp") or 0),
         json.dumps(job, ensure_ascii=False),
     )

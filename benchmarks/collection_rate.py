@@ -21,6 +21,7 @@ from benchmarks import bare_loop
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble
 from collection_pipeline.collection.dispatch import TickTerms
 from collection_pipeline.collection.registration import checked_source, store_sources
+from collection_pipeline.collection.slice_processor import SliceReport
 from collection_pipeline.settings import load_settings
 from collection_pipeline.store.flags import FeatureFlags
 from collection_pipeline.store.migration import migrate
@@ -86,21 +87,27 @@ def _pipeline_rate(url: str, exports: dict[str, str], keywords: list[str], threa
         "COLLECTION_TICK_CLAIM_LIMIT": str(threads),
         "COLLECTION_MAX_LEASES_PER_HOST": str(threads),
     }
-    pipeline = assemble(load_settings(environment), url)
-    try:
-        migrate(pipeline.engine)
-        _register(pipeline, keywords)
+    with registered(assemble(load_settings(environment), url), keywords) as pipeline:
         began = time.monotonic()
         rows = 0
 
-        def add(report: object) -> None:
+        def add(report: SliceReport) -> None:
             nonlocal rows
-            rows += report.postings  # type: ignore[attr-defined]  # a SliceReport
+            rows += report.postings
 
         summary = pipeline.dispatch.execute_tick(TickTerms(drain=True), on_slice=add)
         seconds = time.monotonic() - began
         assert summary.ended["SUCCESS"] == len(keywords), summary
         return rows / seconds
+
+
+@contextmanager
+def registered(pipeline: CollectionPipeline, keywords: list[str]) -> Iterator[CollectionPipeline]:
+    """The pipeline over a migrated database with one Saramin source a keyword, flags on."""
+    try:
+        migrate(pipeline.engine)
+        _register(pipeline, keywords)
+        yield pipeline
     finally:
         pipeline.close()
 
