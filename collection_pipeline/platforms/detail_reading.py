@@ -8,7 +8,7 @@ cycle's details.
 from datetime import datetime
 
 from collection_pipeline.domain.budget import RemainingBudget
-from collection_pipeline.domain.posting import DetailTarget
+from collection_pipeline.domain.posting import DetailTarget, PostingDetail
 from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import (
     CollectionSliceDescriptor,
@@ -109,6 +109,8 @@ class DetailReading:
             self._work.detail_failure_count += 1
             return self._goes_on_after(failed)
         self._work.details.append(TriedDetail(target.source_job_id, detail))
+        if isinstance(detail, PostingDetail):
+            self._work.drift.update(detail.unparsed)
         return True
 
     def _goes_on_after(self, failed: RequestFailed) -> bool:
