@@ -8,7 +8,7 @@ import pytest
 
 from collection_pipeline.domain.budget import CollectionBudget
 from collection_pipeline.domain.cycle_status import CycleStatus
-from collection_pipeline.domain.posting import KnownPosting
+from collection_pipeline.domain.posting import GonePosting, KnownPosting, PostingDetail
 from collection_pipeline.platforms.contract import ListPage
 from collection_pipeline_tests.kit.scripted_cycle import ScriptedCycle, ScriptedStore
 from collection_pipeline_tests.kit.scripted_platform import (
@@ -157,3 +157,15 @@ def test_repeated_rows_do_not_cover_for_missing_ones() -> None:
     cycle.run_to_end()
     assert not cycle.cycle.is_safe_to_apply_missed_delta
     assert (cycle.cycle.status, cycle.cycle.is_complete) == (CycleStatus.SUCCESS, False)
+
+
+def test_a_details_fields_that_did_not_parse_are_counted_too() -> None:
+    """Section 7, drift counts: a detail that is gone or failed adds nothing."""
+    details = {
+        "a": PostingDetail({}, "{}", unparsed=("due_time",)),
+        "b": GonePosting(),
+        "c": PostingDetail({}, "{}", unparsed=("due_time", "salary")),
+    }
+    pages = [ListPage([listed("a", unparsed=("due_time",)), listed("b"), listed("c")], None)]
+    outcome = ScriptedCycle(ScriptedPlatform(pages, details=details)).run_slice()
+    assert outcome.work.drift == Counter(due_time=3, salary=1)
