@@ -51,6 +51,8 @@ class _Rota:
         with self._changed:
             self._working -= 1
             self.ended += worked
+            if not worked and self._claims is not None:
+                self._claims += 1  # a claim that found nothing is left to others
             self._changed.notify_all()
 
     def wait_for_others(self, ended_before: int) -> bool:

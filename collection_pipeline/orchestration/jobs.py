@@ -119,6 +119,9 @@ def daily_cycle_creation() -> None:
 )
 def dispatch_config(values: dict[str, object]) -> dict[str, object]:
     """``{drain: true, max_seconds: 60}`` as the whole run configuration."""
+    seconds = values["max_seconds"]
+    if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
+        raise ValueError(f"max_seconds={seconds}: write a number above 0, or leave it out")
     return {"ops": {"dispatch_slices": {"config": values}}}
 
 

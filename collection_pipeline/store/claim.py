@@ -23,15 +23,13 @@ from collection_pipeline.store.cycle_rows import cycle_of_row
 from collection_pipeline.store.due_work import (
     candidates,
     leases_by_host,
-    sources_running,
+    runnable_source,
     waiting_hosts,
 )
 from collection_pipeline.store.flags import FeatureFlags
 from collection_pipeline.store.gate import CollectionSlaCutoffGate
-from collection_pipeline.store.runnable import DISPATCH_FLAG, is_runnable
+from collection_pipeline.store.runnable import DISPATCH_FLAG
 from collection_pipeline.store.schema.cycles import cycles, host_claims, host_limits
-from collection_pipeline.store.schema.sources import job_sources
-from collection_pipeline.store.sources import source_of_row
 from collection_pipeline.store.transaction import TransactionRunner
 
 
@@ -102,7 +100,6 @@ class ClaimQueue:
             lambda connection: self._due_hosts(connection, terms, due_before)
         )
         cap = terms.max_leases_per_host
-        at_cap = [host.host for host in hosts if host.live_leases >= cap]
         below_cap = [host.host for host in hosts if host.live_leases < cap]
         # Hosts at which another claim stands are asked again at the end, and waited for then.
         for wait in (False, True):
@@ -114,7 +111,8 @@ class ClaimQueue:
                 if claimed is _HOST_BUSY:
                     busy.append(host)
             below_cap = busy
-        lone = self._only_host_with_work(at_cap, today, due, terms)
+        # Also hosts that have come to their cap since they were read: threads of one tick race.
+        lone = self._only_host_with_work([host.host for host in hosts], today, due, terms)
         if lone is None:
             return None
         claimed = self._claim_of_host(lone, today, due, terms, None, wait=True)
@@ -159,10 +157,7 @@ class ClaimQueue:
     def _only_host_with_work(
         self, hosts: list[str], today: date, due: datetime, terms: ClaimTerms
     ) -> str | None:
-        """The one host that has claimable work, or ``None`` for none or several.
-
-        Hosts below their cap had none, else the claim would have been made.
-        """
+        """The one host that has claimable work, or ``None`` for none or several."""
 
         def with_work(connection: Connection) -> list[str]:
             found = (
@@ -219,7 +214,7 @@ class ClaimQueue:
             return None
         cycle = cycle_of_row(row)
         now = self._clock.now(connection)
-        source = _runnable_source(connection, cycle, terms.platforms)
+        source = runnable_source(connection, cycle, terms.platforms)
         if source is None or cycle.next_eligible_at is None or cycle.next_eligible_at > now:
             return None
         claimed = cycle.claim(token, terms.owner, now + timedelta(seconds=terms.lease_seconds), now)
@@ -243,20 +238,6 @@ def _lock_host(connection: Connection, host: str, *, wait: bool) -> bool:
     statement = select(host_claims.c.host).where(host_claims.c.host == host)
     row = connection.execute(statement.with_for_update(skip_locked=not wait)).one_or_none()
     return wait or row is not None
-
-
-def _runnable_source(
-    connection: Connection, cycle: JobPostingCollectionCycle, platforms: Collection[str]
-) -> JobSource | None:
-    """The source, when it is runnable and no cycle of it of another date is RUNNING."""
-    if cycle.job_source_id in sources_running(connection, cycle.run_date):
-        return None
-    row = connection.execute(
-        select(job_sources).where(
-            job_sources.c.id == cycle.job_source_id, is_runnable(cycle.run_date, platforms)
-        )
-    ).one_or_none()
-    return None if row is None else source_of_row(row)
 
 
 def _token_exists(connection: Connection, token: str) -> bool:

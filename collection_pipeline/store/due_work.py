@@ -11,10 +11,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, or_, select
 
+from collection_pipeline.domain.cycle import JobPostingCollectionCycle
 from collection_pipeline.domain.cycle_status import CycleStatus
+from collection_pipeline.domain.source import JobSource
 from collection_pipeline.store.runnable import is_runnable
 from collection_pipeline.store.schema.cycles import cycles
 from collection_pipeline.store.schema.sources import job_sources
+from collection_pipeline.store.sources import source_of_row
 
 _BY_HOST = "FORCE INDEX (ix_cycles_ready_host)"
 
@@ -116,3 +119,17 @@ def sources_running(connection: Connection, today: date) -> set[int]:
             )
         ).scalars()
     )
+
+
+def runnable_source(
+    connection: Connection, cycle: JobPostingCollectionCycle, platforms: Collection[str]
+) -> JobSource | None:
+    """The source, when it is runnable and no cycle of it of another date is RUNNING."""
+    if cycle.job_source_id in sources_running(connection, cycle.run_date):
+        return None
+    row = connection.execute(
+        select(job_sources).where(
+            job_sources.c.id == cycle.job_source_id, is_runnable(cycle.run_date, platforms)
+        )
+    ).one_or_none()
+    return None if row is None else source_of_row(row)
