@@ -7,7 +7,7 @@ was asked for, so that it never sends under a lease that the database may have e
 from dataclasses import dataclass
 from datetime import datetime
 
-LEASE_MARGIN_SECONDS = 15.0
+LEASE_MARGIN_SECONDS = 5.0
 """Taken off the lease for the clock's rounding and one short transaction."""
 
 

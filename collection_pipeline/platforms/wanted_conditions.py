@@ -63,8 +63,9 @@ _HINTS = {
 
 
 def form_of(condition: Condition) -> WantedForm:
-    """The form that the condition names; ``chaos`` when it names none."""
-    values: object = condition.get("form", ["chaos"])
+    """The form that the condition names; without one, the form that its filter belongs to."""
+    is_v4 = "tag_type_ids" in condition and not condition.keys() & set(CHAOS.filters)
+    values: object = condition.get("form", ["v4" if is_v4 else "chaos"])
     form = FORMS.get(values[0]) if isinstance(values, list) and len(values) == 1 else None
     if form is None:
         raise InvalidCondition("wanted: form is not understood; write form=chaos or form=v4")
