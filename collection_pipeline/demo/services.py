@@ -1,6 +1,7 @@
 """Dagster's webserver and daemon as children of this process, ended by their process ids."""
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from collection_pipeline.demo.stack import DemoStack
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
+GROUP_STOP_SECONDS = 2.0
 DAY_CHECK_SECONDS = 2.0
 
 
@@ -97,14 +99,16 @@ def _require_running(children: dict[str, subprocess.Popen[bytes]]) -> None:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    if child.poll() is not None:
-        return
-    child.send_signal(signal.SIGINT)
-    try:
-        child.wait(timeout=STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
+    """End a child, then whatever it has left behind in its session: Dagster's code servers."""
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=STOP_SECONDS)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=GROUP_STOP_SECONDS)
 
 
 def _free_port() -> int:
