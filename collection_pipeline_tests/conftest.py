@@ -1,6 +1,12 @@
 """Fixtures of every test; each is documented where it is written."""
 
-from collection_pipeline_tests.kit.database import migrated_url, open_store, other, store, store_url
+from collection_pipeline_tests.kit.database_fixtures import (
+    migrated_url,
+    open_store,
+    other,
+    store,
+    store_url,
+)
 from collection_pipeline_tests.kit.servers import database_server, database_url
 
 __all__ = [

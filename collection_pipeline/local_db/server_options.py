@@ -17,11 +17,15 @@ BUFFER_POOL = "256M"
 def base_options(binary: ServerBinary, data_folder: Path) -> list[str]:
     """Options of every call of the program, also of the one that makes the data folder."""
     share = binary.share_folder()
+    # In the system's own folder, servers that start delete each other's temporary tables.
+    temporary = data_folder.parent / "tmp"
+    temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
     options = [
         # First by the server's rule; no file of this machine may change the private server.
         "--no-defaults",
         f"--basedir={binary.basedir}",
         f"--datadir={data_folder}",
+        f"--tmpdir={temporary}",
         f"--lc-messages-dir={share}",
         f"--character-sets-dir={share / 'charsets'}",
         "--secure-file-priv=",

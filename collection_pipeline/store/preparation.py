@@ -74,8 +74,11 @@ def prepare_cycles(
     cycle keeps the state in which it ended its day (R16).
     """
     ids = sorted(cycle_id for some in cycle_ids_by_host.values() for cycle_id in some)
-    locked = select(cycles.c.id, cycles.c.job_source_id).where(
-        cycles.c.id.in_(ids), cycles.c.cycle_status == CycleStatus.NOT_STARTED.value
+    # Forced: a table of few rows would be walked, and each row that is walked is locked.
+    locked = (
+        select(cycles.c.id, cycles.c.job_source_id)
+        .with_hint(cycles, "FORCE INDEX (PRIMARY)")
+        .where(cycles.c.id.in_(ids), cycles.c.cycle_status == CycleStatus.NOT_STARTED.value)
     )
     sources = {row.id: row.job_source_id for row in connection.execute(locked.with_for_update())}
     now = clock.now(connection)

@@ -2,7 +2,7 @@
 
 * 1213, 1205, 1020: roll back and run the whole function again, with jitter. A lock wait time-out
   rolls back only its statement; committing after it would store half a transaction.
-* A connection lost before COMMIT: run again on a new one.
+* A connection lost before COMMIT, or not to be had: run again on a new one.
 * A connection lost *on* COMMIT: the outcome is unknown. ``was_committed`` asks the database for a
   row that only this transaction can have left; without it the work must be harmless when repeated.
 
@@ -22,6 +22,7 @@ T = TypeVar("T")
 CONFLICT_CODES = frozenset({1213, 1205, 1020})
 LOST_CODES = frozenset(
     {
+        1040,
         1053,
         1077,
         1079,
