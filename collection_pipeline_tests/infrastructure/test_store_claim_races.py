@@ -125,6 +125,19 @@ def test_two_claims_of_one_host_at_once_keep_its_cap(store: Store, other: Store)
     assert [store.status(one) for one in (capped[1], elsewhere)] == ["PENDING"] * 2
 
 
+def test_a_claim_that_raced_to_a_lone_hosts_cap_goes_beyond_it(store: Store, other: Store) -> None:
+    """Section 3: the cap waits for other hosts' work; a tick's threads start all at once."""
+    ids = [store.due_cycle() for _ in range(2)]
+    with rivals() as start, holding_commit(store.engine, TAKEN) as held:
+        first = start(lambda: store.claim(max_leases_per_host=1))
+        held.wait_until_reached()
+        second = start(lambda: other.claim(max_leases_per_host=1))
+        wait_until_blocked(store)
+        held.let_go()
+        got = [one.result(PATIENCE_SECONDS).cycle.id for one in (first, second)]
+    assert got == ids
+
+
 def test_two_claims_of_the_last_cycle_give_one_lease(store: Store, other: Store) -> None:
     """I2: the loser is told that there is nothing, and the winner's token stands."""
     cycle_id = store.due_cycle()
