@@ -1,0 +1,55 @@
+"""What the entry points' tests share: a command line and a Dagster over databases of their own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from collection_pipeline.local_db.server import PrivateServer
+from collection_pipeline_tests.kit.command_line import CommandLine
+from collection_pipeline_tests.kit.dagster_world import dagster_environment, opened_instance
+from collection_pipeline_tests.kit.servers import create_database, drop_database
+from collection_pipeline_tests.kit.stack import Stack, opened_stack
+
+OpenStack = Callable[..., Stack]
+OpenInstance = Callable[[Stack], dg.DagsterInstance]
+
+
+@pytest.fixture
+def cli(store_url: str) -> CommandLine:
+    """The command line over a migrated, empty database."""
+    return CommandLine({"COLLECTION_DATABASE_URL": store_url})
+
+
+@pytest.fixture
+def open_stack(store_url: str) -> Iterator[OpenStack]:
+    """Opens the test's platforms and services: catalogues first, then settings."""
+    with ExitStack() as opened:
+
+        def opening(*catalogues: dict[str, Any], **options: Any) -> Stack:
+            return opened.enter_context(opened_stack(store_url, catalogues, **options))
+
+        yield opening
+
+
+@pytest.fixture(scope="session")
+def dagster_url(database_server: PrivateServer) -> Iterator[str]:
+    """The run's one database for Dagster; the first instance makes its tables."""
+    url = create_database(database_server)
+    yield url
+    drop_database(database_server, url)
+
+
+@pytest.fixture
+def open_instance(dagster_url: str, tmp_path: Path) -> Iterator[OpenInstance]:
+    """Opens Dagster beside a stack; the stack's settings are this process's meanwhile."""
+    with ExitStack() as opened:
+
+        def opening(stack: Stack) -> dg.DagsterInstance:
+            environment = dagster_environment(stack.environment, dagster_url, tmp_path / "home")
+            return opened.enter_context(opened_instance(environment))
+
+        yield opening

@@ -1,0 +1,183 @@
+"""Jobs as Dagster runs over a real MySQL storage: what they do, show, refuse and leave (R18)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.execution.validate_run_config import validate_run_config
+
+from collection_pipeline.definitions import defs
+from collection_pipeline_tests.kit.simulator_calls import source
+from collection_pipeline_tests.kit.stack import Stack
+
+# Dagster hands its own parameter on when it binds a sensor to its job.
+pytestmark = pytest.mark.filterwarnings("ignore:Parameter `owners`")
+
+OpenStack = Callable[..., Stack]
+OpenInstance = Callable[[Stack], dg.DagsterInstance]
+DRAIN: dict[str, object] = {"drain": True, "max_seconds": 60}
+
+
+def _run(
+    name: str, instance: dg.DagsterInstance, config: dict[str, object] | None = None
+) -> dg.ExecuteInProcessResult:
+    job = defs.resolve_job_def(name)
+    return job.execute_in_process(run_config=config, instance=instance)
+
+
+def _plain(metadata: Any) -> dict[str, Any]:
+    return {name: entry.value for name, entry in metadata.items()}
+
+
+def _observed(instance: dg.DagsterInstance) -> list[dict[str, Any]]:
+    records = instance.fetch_observations(dg.AssetKey("collection_cycles"), 100).records
+    found = [record.event_log_entry.asset_observation for record in records]
+    return [_plain(one.metadata) for one in found if one is not None]
+
+
+def _materialized(instance: dg.DagsterInstance) -> list[dict[str, Any]]:
+    records = instance.fetch_materializations(dg.AssetKey("job_postings"), 100).records
+    found = [record.asset_materialization for record in records]
+    return [_plain(one.metadata) for one in found if one is not None]
+
+
+def test_the_midnight_job_makes_the_databases_day(
+    open_stack: OpenStack, open_instance: OpenInstance
+) -> None:
+    """R35, R15: the run date is the database's, whatever Dagster's clock says."""
+    stack = open_stack()
+    one = stack.add("greenhouse", "board")
+    result = _run("daily_cycle_creation", open_instance(stack))
+    assert result.success
+    assert stack.cycle(one)["cycle_status"] == "NOT_STARTED"
+    headers = stack.rows("SELECT snapshot_date FROM job_posting_collection_sla_snapshots")
+    assert {row["snapshot_date"] for row in headers} == {stack.day(1), stack.day(2)}
+
+
+def test_a_dispatch_run_shows_each_slice_and_its_tick(
+    open_stack: OpenStack, open_instance: OpenInstance
+) -> None:
+    """Spec section 1, I8: events carry cycle, source, status, reason and what is stored."""
+    stack = open_stack(
+        source("greenhouse", "board", 3),
+        source("saramin", "broken", 3),
+        source("saramin", "capped", 500),
+    )
+    board, broken = stack.add("greenhouse", "board"), stack.add("saramin", "broken")
+    capped = stack.add("saramin", "capped", list_pages=1)
+    stack.simulator.add_fault({"name": "http_429", "key": "broken"})
+    instance = open_instance(stack)
+    result = _run("collection_dispatch", instance, DRAIN)
+
+    seen = {row["source_id"]: row for row in _observed(instance)}
+    assert set(seen) == {board, broken, capped}
+    for source_id, status, reason in (
+        (board, "SUCCESS", ""),
+        (broken, "FAILED", "RATE_LIMITED"),
+        (capped, "BUDGET_EXHAUSTED", "LIST_PAGES"),
+    ):
+        shown, cycle = seen[source_id], stack.cycle(source_id)
+        assert (shown["status"], shown["reason"]) == (status, reason)
+        assert (shown["cycle_id"], shown["run_date"]) == (cycle["id"], stack.day(1).isoformat())
+        assert shown["source"].endswith(stack.sources[source_id][1])
+        assert shown["list_pages"] == cycle["list_page_count"]
+        assert shown["postings"] == cycle["fetched_count"]
+        assert shown["detail_requests"] == cycle["detail_request_count"]
+        assert isinstance(shown["seconds"], float)
+        assert isinstance(shown["seconds_waited"], float)
+    assert {(row["source_id"], row["postings"]) for row in _materialized(instance)} == {
+        (board, 3),
+        (capped, 110),
+    }
+    output = _plain(_outputs(result))
+    assert (output["claimed"], output["slices"], output["prepared"]) == (3, 3, 3)
+    assert {row.data["end"]: row.data["slices"] for row in output["slice_ends"].records} == {
+        "SUCCESS": 1,
+        "FAILED": 1,
+        "BUDGET_EXHAUSTED": 1,
+        "CONTINUED": 0,
+        "LOST": 0,
+    }
+    assert {row["dagster_run_id"] for row in stack.slices(board)} == {result.run_id}
+
+
+def _outputs(result: dg.ExecuteInProcessResult) -> Any:
+    (event,) = result.filter_events(lambda event: event.is_successful_output)
+    return event.step_output_data.metadata
+
+
+def test_the_cleanup_job_shows_what_it_deleted(
+    open_stack: OpenStack, open_instance: OpenInstance
+) -> None:
+    """R31: of a past day's unfinished cycle; the figure that alerts is 0 afterwards."""
+    stack = open_stack(source("saramin", "long", 900))
+    stack.add("saramin", "long")
+    stack.tick(drain=False)
+    stack.set_clock(2)
+    output = _plain(_outputs(_run("seen_row_cleanup", open_instance(stack))))
+    assert output == {"deleted_rows": 440, "chunks": 1, "seen_rows_older_than_48_hours": 0}
+
+
+def test_a_run_leaves_no_file_behind(
+    open_stack: OpenStack, open_instance: OpenInstance, tmp_path: Path
+) -> None:
+    """Spec section 1: outputs and logs in DAGSTER_HOME would grow for ever."""
+    stack = open_stack(source("greenhouse", "board", 3))
+    stack.add("greenhouse", "board")
+    _run("collection_dispatch", open_instance(stack), DRAIN)
+    left = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert [path.name for path in left] == ["dagster.yaml"]
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"drain": True}, {"max_seconds": None}, {"max_seconds": 1.5}, DRAIN]
+)
+def test_the_run_configuration_is_flat(
+    open_stack: OpenStack, open_instance: OpenInstance, config: dict[str, object]
+) -> None:
+    """Spec section 1: `{drain: true, max_seconds: 60}` is all of it, and all of it is optional."""
+    open_instance(open_stack())
+    resolved = validate_run_config(defs.resolve_job_def("collection_dispatch"), config)
+    wanted = {"drain": False, "max_seconds": None} | config
+    assert resolved["ops"]["dispatch_slices"]["config"] == wanted
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"drain": "yes"},
+        {"drain": 1},
+        {"max_seconds": "soon"},
+        {"max_seconds": 0},
+        {"max_seconds": -1},
+        {"max_seconds": float("nan")},
+        {"max_second": 60},
+        {"ops": {"dispatch_slices": {"config": {"drain": True}}}},
+    ],
+)
+def test_a_wrong_run_configuration_is_refused(
+    open_stack: OpenStack, open_instance: OpenInstance, config: dict[str, object]
+) -> None:
+    """Spec section 3: zero must not mean for ever, a misspelt key must not mean its default."""
+    instance = open_instance(open_stack())
+    with pytest.raises(dg.DagsterError):
+        _run("collection_dispatch", instance, config)
+    assert instance.get_runs_count() == 0
+
+
+def test_a_tick_that_could_not_work_is_a_failed_run(
+    open_stack: OpenStack, open_instance: OpenInstance
+) -> None:
+    """R34: an unmigrated schema ends the run, and nothing of it looks like an idle tick."""
+    stack = open_stack()
+    instance = open_instance(stack)
+    stack.write("RENAME TABLE collection_schema_version TO version_elsewhere")
+    try:
+        with pytest.raises(Exception, match="collection-pipeline db migrate"):
+            _run("collection_dispatch", instance)
+    finally:
+        stack.write("RENAME TABLE version_elsewhere TO collection_schema_version")
+    (run,) = instance.get_runs()
+    assert run.status is dg.DagsterRunStatus.FAILURE
