@@ -14,11 +14,11 @@ from collection_pipeline.collection.dispatch import CollectionDispatchUseCase
 from collection_pipeline.collection.preparation import CyclePreparation
 from collection_pipeline.collection.slice_processor import CollectionSliceProcessor
 from collection_pipeline.domain.source import Platform
+from collection_pipeline.platforms.adapters.registry import build_registry
 from collection_pipeline.platforms.contract import PlatformAdapter
-from collection_pipeline.platforms.executor import PacedSender
 from collection_pipeline.platforms.gateway import PlatformGateway
-from collection_pipeline.platforms.registry import build_registry
-from collection_pipeline.platforms.requests_sender import RequestsSender
+from collection_pipeline.platforms.wire.executor import PacedSender
+from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline.settings import Settings
 from collection_pipeline.store.clock import DatabaseClock
 from collection_pipeline.store.connection import open_engine

@@ -7,7 +7,7 @@ from collection_pipeline.domain.budget import InvalidBudget
 
 
 class Platform(StrEnum):
-    """Every platform name of the specification; ``platforms.registry`` says which are supported."""
+    """Every platform name of the specification; ``adapters.registry`` holds the supported."""
 
     WANTED = "wanted"
     SARAMIN = "saramin"

@@ -19,9 +19,9 @@ from collection_pipeline.platforms.contract import (
     MissingCredential,
     PlatformAdapter,
 )
-from collection_pipeline.platforms.executor import PacedSender, SourceRequestExecutor
-from collection_pipeline.platforms.policy import host_key
-from collection_pipeline.platforms.slice_loop import SliceLoop
+from collection_pipeline.platforms.slices.slice_loop import SliceLoop
+from collection_pipeline.platforms.wire.executor import PacedSender, SourceRequestExecutor
+from collection_pipeline.platforms.wire.policy import host_key
 from collection_pipeline.settings import Settings
 
 

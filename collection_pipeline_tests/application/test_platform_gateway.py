@@ -13,8 +13,8 @@ from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import CollectionSliceDescriptor, Failed, Fetched
 from collection_pipeline.domain.source import Condition, JobSource, Platform, SourceType
 from collection_pipeline.platforms.contract import InvalidCondition, MissingCredential
-from collection_pipeline.platforms.executor import PacedSender
 from collection_pipeline.platforms.gateway import PlatformGateway, UnsupportedPlatform
+from collection_pipeline.platforms.wire.executor import PacedSender
 from collection_pipeline_tests.kit.executor_fixtures import make_settings
 from collection_pipeline_tests.kit.paced_world import PacedWorld
 from collection_pipeline_tests.kit.scripted_cycle import WIDE, ScriptedStore

@@ -9,7 +9,7 @@ from collection_pipeline.domain.cursor import Cursor
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.failure import CollectionBudgetLimit as Limit
 from collection_pipeline.domain.slices import Fetched
-from collection_pipeline.platforms.executor import Paused, Stopped
+from collection_pipeline.platforms.wire.executor import Paused, Stopped
 from collection_pipeline_tests.kit.scripted_cycle import NOW, ScriptedCycle
 from collection_pipeline_tests.kit.scripted_platform import (
     ScriptedExecutor,

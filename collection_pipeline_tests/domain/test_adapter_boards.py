@@ -7,9 +7,9 @@ import pytest
 
 from collection_pipeline.domain.posting import DeadlineKind, ListedPosting
 from collection_pipeline.domain.source import Condition
+from collection_pipeline.platforms.adapters.greenhouse import GreenhouseAdapter
+from collection_pipeline.platforms.adapters.lever import LeverAdapter
 from collection_pipeline.platforms.contract import BadResponse, ListPage
-from collection_pipeline.platforms.greenhouse import GreenhouseAdapter
-from collection_pipeline.platforms.lever import LeverAdapter
 from collection_pipeline_tests.kit.platform_bodies import (
     greenhouse_board,
     greenhouse_row,

@@ -3,8 +3,8 @@
 import pytest
 
 from collection_pipeline.domain.source import Condition, Platform
+from collection_pipeline.platforms.adapters.registry import SUPPORTED_PLATFORMS, build_registry
 from collection_pipeline.platforms.contract import InvalidCondition
-from collection_pipeline.platforms.registry import SUPPORTED_PLATFORMS, build_registry
 from collection_pipeline.settings import load_settings
 
 REGISTRY = build_registry(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from collection_pipeline.platforms.adapters.parsing import raw_json
 from collection_pipeline.platforms.contract import BadResponse, RequestFailed
-from collection_pipeline.platforms.parsing import raw_json
 from collection_pipeline_tests.kit import platform_bodies as bodies
 from collection_pipeline_tests.kit.platform_lists import LISTS, NUMBERS, REGISTRY
 

@@ -8,8 +8,8 @@ import pytest
 from collection_pipeline.domain.failure import CollectionFailureReason
 from collection_pipeline.domain.posting import DeadlineKind, GonePosting, PostingDetail
 from collection_pipeline.domain.source import Condition
+from collection_pipeline.platforms.adapters.jumpit import JumpitAdapter
 from collection_pipeline.platforms.contract import BadResponse, ListPage, RequestFailed
-from collection_pipeline.platforms.jumpit import JumpitAdapter
 from collection_pipeline_tests.kit.platform_bodies import (
     Json,
     jumpit_detail,

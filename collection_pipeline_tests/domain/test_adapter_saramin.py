@@ -8,13 +8,13 @@ import pytest
 from collection_pipeline.domain.failure import CollectionFailureReason
 from collection_pipeline.domain.posting import DeadlineKind
 from collection_pipeline.domain.source import Condition
+from collection_pipeline.platforms.adapters.saramin import SaraminAdapter
 from collection_pipeline.platforms.contract import (
     BadResponse,
     ListPage,
     MissingCredential,
     RequestFailed,
 )
-from collection_pipeline.platforms.saramin import SaraminAdapter
 from collection_pipeline_tests.kit.platform_bodies import Json, reply, saramin_page, saramin_row
 
 KEY = "planted+key/="

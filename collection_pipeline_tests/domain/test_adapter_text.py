@@ -5,11 +5,11 @@ from datetime import datetime
 import pytest
 
 from collection_pipeline.domain.posting import DeadlineKind
-from collection_pipeline.platforms.moments import deadline_of, instant_of, instant_of_epoch
-from collection_pipeline.platforms.parsing import JsonObject, raw_json
-from collection_pipeline.platforms.regions import region_of
-from collection_pipeline.platforms.rows import RowReader
-from collection_pipeline.platforms.text import plain_text, prose, without_highlight
+from collection_pipeline.platforms.adapters.moments import deadline_of, instant_of, instant_of_epoch
+from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json
+from collection_pipeline.platforms.adapters.regions import region_of
+from collection_pipeline.platforms.adapters.rows import RowReader
+from collection_pipeline.platforms.adapters.text import plain_text, prose, without_highlight
 
 
 @pytest.mark.parametrize(

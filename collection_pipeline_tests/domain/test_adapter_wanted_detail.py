@@ -7,8 +7,8 @@ import pytest
 
 from collection_pipeline.domain.posting import DeadlineKind, GonePosting, PostingDetail
 from collection_pipeline.domain.source import Condition
+from collection_pipeline.platforms.adapters.wanted import WantedAdapter
 from collection_pipeline.platforms.contract import BadResponse
-from collection_pipeline.platforms.wanted import WantedAdapter
 from collection_pipeline_tests.kit.platform_bodies import reply, wanted_job
 
 WANTED = WantedAdapter("https://www.wanted.co.kr")

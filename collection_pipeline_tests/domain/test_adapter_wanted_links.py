@@ -6,8 +6,8 @@ import pytest
 
 from collection_pipeline.domain.cursor import Cursor
 from collection_pipeline.domain.source import Condition
+from collection_pipeline.platforms.adapters.wanted import WantedAdapter
 from collection_pipeline.platforms.contract import BadResponse, ListPage
-from collection_pipeline.platforms.wanted import WantedAdapter
 from collection_pipeline_tests.kit.platform_bodies import reply, wanted_chaos_row, wanted_page
 
 HOST = "https://www.wanted.co.kr"

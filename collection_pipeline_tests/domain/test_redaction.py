@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_pipeline.platforms.redaction import (
+from collection_pipeline.platforms.wire.redaction import (
     LIBRARY_LOGGERS,
     LogRedaction,
     Redactor,

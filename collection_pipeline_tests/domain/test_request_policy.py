@@ -3,7 +3,7 @@
 import pytest
 
 from collection_pipeline.platforms.contract import PlatformRequest, RequestPolicy
-from collection_pipeline.platforms.policy import host_key, is_same_target, policy_refusal
+from collection_pipeline.platforms.wire.policy import host_key, is_same_target, policy_refusal
 from collection_pipeline_tests.kit.executor_fixtures import get
 
 POLICY = RequestPolicy(r"/api/v4/jobs(/[0-9]+)?", {"limit": 100})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_pipeline.platforms.retry_after import parse_retry_after
+from collection_pipeline.platforms.wire.retry_after import parse_retry_after
 
 NOW = datetime(2026, 12, 1, 3, 0, 0, tzinfo=UTC)
 

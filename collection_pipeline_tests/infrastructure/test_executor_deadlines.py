@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
-from collection_pipeline.platforms.requests_sender import RequestsSender
+from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline_tests.kit.executor_fixtures import (
     ANY_PATH,
     failure_of,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
 from collection_pipeline.domain.transaction_guard import OpenTransaction
 from collection_pipeline.platforms.contract import PlatformReply, RequestFailed
-from collection_pipeline.platforms.executor import ExecutedRequest, Paused, Stopped
-from collection_pipeline.platforms.pacing import LEAST_GRACE_SECONDS, PATIENT_MISSES, Pace
+from collection_pipeline.platforms.wire.executor import ExecutedRequest, Paused, Stopped
+from collection_pipeline.platforms.wire.pacing import LEAST_GRACE_SECONDS, PATIENT_MISSES, Pace
 from collection_pipeline_tests.kit.executor_fixtures import ANY_PATH, get
 from collection_pipeline_tests.kit.paced_world import NOT_BEFORE, PacedWorld
 

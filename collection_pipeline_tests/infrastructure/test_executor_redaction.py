@@ -11,8 +11,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from collection_pipeline.platforms.contract import PlatformRequest, RequestFailed, RequestPolicy
-from collection_pipeline.platforms.redaction import LIBRARY_LOGGERS, LogRedaction
-from collection_pipeline.platforms.requests_sender import RequestsSender
+from collection_pipeline.platforms.wire.redaction import LIBRARY_LOGGERS, LogRedaction
+from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline_tests.kit.executor_fixtures import (
     ANY_PATH,
     failure_of,

@@ -11,8 +11,8 @@ from urllib3.exceptions import NewConnectionError
 
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
 from collection_pipeline.platforms.contract import RequestFailed, RequestPolicy
-from collection_pipeline.platforms.network_failure import network_failure
-from collection_pipeline.platforms.requests_sender import RequestsSender
+from collection_pipeline.platforms.wire.network_failure import network_failure
+from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline.settings import USER_AGENT
 from collection_pipeline_tests.kit.executor_fixtures import (
     ANY_PATH,

@@ -11,8 +11,8 @@ from collection_pipeline.platforms.contract import (
     PlatformRequest,
     RequestPolicy,
 )
-from collection_pipeline.platforms.executor import ExecutedRequest, SourceRequestExecutor
-from collection_pipeline.platforms.requests_sender import RequestsSender
+from collection_pipeline.platforms.wire.executor import ExecutedRequest, SourceRequestExecutor
+from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline_tests.kit.executor_fixtures import ANY_PATH, get, make_settings
 from collection_pipeline_tests.kit.hostile_server import HostileServer, answering, reply
 

@@ -5,7 +5,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from collection_pipeline.local_db.server import PrivateServer
-from collection_pipeline.platforms.parsing import source_job_id
+from collection_pipeline.platforms.adapters.parsing import source_job_id
 from collection_pipeline.store.connection import collection_url, open_engine
 from collection_pipeline.store.schema import metadata
 from collection_pipeline_tests.kit.database import Store

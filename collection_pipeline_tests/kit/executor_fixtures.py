@@ -9,7 +9,7 @@ from collection_pipeline.platforms.contract import (
     RequestFailed,
     RequestPolicy,
 )
-from collection_pipeline.platforms.requests_sender import RequestsSender
+from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline.settings import Settings, load_settings
 from collection_pipeline_tests.kit.hostile_server import HostileServer, Script
 

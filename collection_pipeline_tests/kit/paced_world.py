@@ -12,7 +12,7 @@ from collection_pipeline.platforms.contract import (
     RequestFailed,
     RequestPolicy,
 )
-from collection_pipeline.platforms.executor import SourceRequestExecutor
+from collection_pipeline.platforms.wire.executor import SourceRequestExecutor
 from collection_pipeline_tests.kit.executor_fixtures import make_settings
 
 NOT_BEFORE = datetime(2026, 12, 1, 4, 0, 0)

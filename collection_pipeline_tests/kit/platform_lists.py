@@ -3,7 +3,7 @@
 from typing import Any
 
 from collection_pipeline.domain.source import Condition, Platform
-from collection_pipeline.platforms.registry import build_registry
+from collection_pipeline.platforms.adapters.registry import build_registry
 from collection_pipeline.settings import load_settings
 from collection_pipeline_tests.kit import platform_bodies as bodies
 

@@ -27,7 +27,7 @@ from collection_pipeline.domain.slices import (
     SourceCollectionSliceOutcome,
 )
 from collection_pipeline.domain.source import DetailMode, JobSource, SourceType
-from collection_pipeline.platforms.slice_loop import SliceLoop
+from collection_pipeline.platforms.slices.slice_loop import SliceLoop
 from collection_pipeline_tests.kit.scripted_platform import ScriptedExecutor, ScriptedPlatform
 
 RUN_DATE = date(2026, 12, 1)

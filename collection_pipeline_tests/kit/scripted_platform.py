@@ -23,13 +23,13 @@ from collection_pipeline.platforms.contract import (
     RequestFailed,
     RequestPolicy,
 )
-from collection_pipeline.platforms.executor import (
+from collection_pipeline.platforms.wire.executor import (
     ExecutedRequest,
     RequestOutcome,
     SourceRequestExecutor,
     Stopped,
 )
-from collection_pipeline.platforms.pacing import SendStatistics
+from collection_pipeline.platforms.wire.pacing import SendStatistics
 
 BASE_URL = "https://jobs.example"
 POLICY = RequestPolicy(r"/(page|detail)/.+")

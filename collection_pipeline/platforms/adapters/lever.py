@@ -6,7 +6,14 @@ status says. Tenants in Europe answer on a host of their own. Facts: platforms.m
 
 from collection_pipeline.domain.posting import GonePosting, PostingDetail
 from collection_pipeline.domain.source import Condition, Platform
-from collection_pipeline.platforms.conditions import KeyRule, check_condition
+from collection_pipeline.platforms.adapters.conditions import KeyRule, check_condition
+from collection_pipeline.platforms.adapters.lever_rows import read_lever_row
+from collection_pipeline.platforms.adapters.parsing import (
+    as_rows,
+    at_most,
+    position_number,
+    read_json,
+)
 from collection_pipeline.platforms.contract import (
     BadResponse,
     InvalidCondition,
@@ -15,13 +22,6 @@ from collection_pipeline.platforms.contract import (
     PlatformRequest,
     Position,
     RequestPolicy,
-)
-from collection_pipeline.platforms.lever_rows import read_lever_row
-from collection_pipeline.platforms.parsing import (
-    as_rows,
-    at_most,
-    position_number,
-    read_json,
 )
 
 PAGE_ROWS = 100

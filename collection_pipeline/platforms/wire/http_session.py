@@ -16,8 +16,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
-from collection_pipeline.platforms.in_flight import current_request
-from collection_pipeline.platforms.open_socket import open_socket
+from collection_pipeline.platforms.wire.in_flight import current_request
+from collection_pipeline.platforms.wire.open_socket import open_socket
 
 
 class _Head:

@@ -1,12 +1,12 @@
 """Which platforms are supported, and where their adapters get hosts and secrets from (R2)."""
 
 from collection_pipeline.domain.source import Platform
+from collection_pipeline.platforms.adapters.greenhouse import GreenhouseAdapter
+from collection_pipeline.platforms.adapters.jumpit import JumpitAdapter
+from collection_pipeline.platforms.adapters.lever import LeverAdapter
+from collection_pipeline.platforms.adapters.saramin import SaraminAdapter
+from collection_pipeline.platforms.adapters.wanted import WantedAdapter
 from collection_pipeline.platforms.contract import PlatformAdapter
-from collection_pipeline.platforms.greenhouse import GreenhouseAdapter
-from collection_pipeline.platforms.jumpit import JumpitAdapter
-from collection_pipeline.platforms.lever import LeverAdapter
-from collection_pipeline.platforms.saramin import SaraminAdapter
-from collection_pipeline.platforms.wanted import WantedAdapter
 from collection_pipeline.settings import Settings
 
 SUPPORTED_PLATFORMS = frozenset(

@@ -10,18 +10,9 @@ from urllib.parse import quote
 from collection_pipeline.domain.failure import CollectionFailureReason
 from collection_pipeline.domain.posting import GonePosting, PostingDetail
 from collection_pipeline.domain.source import Condition, Platform
-from collection_pipeline.platforms.conditions import MOST_VALUES, KeyRule, check_condition
-from collection_pipeline.platforms.contract import (
-    BadResponse,
-    ListPage,
-    PlatformReply,
-    PlatformRequest,
-    Position,
-    RequestFailed,
-    RequestPolicy,
-)
-from collection_pipeline.platforms.jumpit_rows import read_jumpit_detail, read_jumpit_row
-from collection_pipeline.platforms.parsing import (
+from collection_pipeline.platforms.adapters.conditions import MOST_VALUES, KeyRule, check_condition
+from collection_pipeline.platforms.adapters.jumpit_rows import read_jumpit_detail, read_jumpit_row
+from collection_pipeline.platforms.adapters.parsing import (
     JsonObject,
     as_object,
     as_rows,
@@ -30,6 +21,15 @@ from collection_pipeline.platforms.parsing import (
     read_object,
     required_count,
     whole_number,
+)
+from collection_pipeline.platforms.contract import (
+    BadResponse,
+    ListPage,
+    PlatformReply,
+    PlatformRequest,
+    Position,
+    RequestFailed,
+    RequestPolicy,
 )
 
 PAGE_ROWS = 16

@@ -8,7 +8,7 @@ without its filter is allowed: both lists then bring every posting (platforms.md
 from dataclasses import dataclass
 
 from collection_pipeline.domain.source import Condition, Platform
-from collection_pipeline.platforms.conditions import MOST_VALUES, KeyRule, check_condition
+from collection_pipeline.platforms.adapters.conditions import MOST_VALUES, KeyRule, check_condition
 from collection_pipeline.platforms.contract import InvalidCondition
 
 

@@ -4,10 +4,10 @@ Lever tells no deadline and no company: a site is one company's board (platforms
 """
 
 from collection_pipeline.domain.posting import ListedPosting, PostingFields
-from collection_pipeline.platforms.parsing import JsonObject, source_job_id
-from collection_pipeline.platforms.regions import region_of
-from collection_pipeline.platforms.rows import RowReader, listed_posting
-from collection_pipeline.platforms.text import (
+from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id
+from collection_pipeline.platforms.adapters.regions import region_of
+from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.text import (
     DESCRIPTION_CHARS,
     EMPLOYMENT_TYPE_CHARS,
     LIST_ENTRIES,
@@ -18,7 +18,7 @@ from collection_pipeline.platforms.text import (
     plain_text,
     prose,
 )
-from collection_pipeline.platforms.workplace import workplace_named
+from collection_pipeline.platforms.adapters.workplace import workplace_named
 
 SIGNATURE_VERSION = 1
 SIGNATURE_FIELDS = (

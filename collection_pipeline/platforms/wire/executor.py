@@ -29,10 +29,10 @@ from collection_pipeline.platforms.contract import (
     RequestFailed,
     RequestPolicy,
 )
-from collection_pipeline.platforms.pacing import Pace, SendStatistics, SendWindow
-from collection_pipeline.platforms.policy import host_key
-from collection_pipeline.platforms.reply_status import RATE_LIMITED_STATUS, THROTTLED_STATUSES
-from collection_pipeline.platforms.retry_after import parse_retry_after
+from collection_pipeline.platforms.wire.pacing import Pace, SendStatistics, SendWindow
+from collection_pipeline.platforms.wire.policy import host_key
+from collection_pipeline.platforms.wire.reply_status import RATE_LIMITED_STATUS, THROTTLED_STATUSES
+from collection_pipeline.platforms.wire.retry_after import parse_retry_after
 from collection_pipeline.settings import Settings
 
 SLICE_IS_OVER = "slice time is over"

@@ -17,9 +17,9 @@ from collection_pipeline.domain.slices import (
 )
 from collection_pipeline.domain.source import DetailMode
 from collection_pipeline.platforms.contract import PlatformAdapter, RequestFailed
-from collection_pipeline.platforms.detail_reading import DetailReading
-from collection_pipeline.platforms.executor import SourceRequestExecutor
-from collection_pipeline.platforms.list_reading import ListEnd, ListReading
+from collection_pipeline.platforms.slices.detail_reading import DetailReading
+from collection_pipeline.platforms.slices.list_reading import ListEnd, ListReading
+from collection_pipeline.platforms.wire.executor import SourceRequestExecutor
 
 
 class SliceLoop:

@@ -8,18 +8,18 @@ of these, or that speaks of another posting, is not a detail.
 from typing import Any
 
 from collection_pipeline.domain.posting import GonePosting, PostingDetail
-from collection_pipeline.platforms.contract import BadResponse
-from collection_pipeline.platforms.parsing import JsonObject, raw_json, source_job_id
-from collection_pipeline.platforms.regions import region_of
-from collection_pipeline.platforms.rows import RowReader
-from collection_pipeline.platforms.text import (
+from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json, source_job_id
+from collection_pipeline.platforms.adapters.regions import region_of
+from collection_pipeline.platforms.adapters.rows import RowReader
+from collection_pipeline.platforms.adapters.text import (
     DESCRIPTION_CHARS,
     EMPLOYMENT_TYPE_CHARS,
     TITLE_CHARS,
     cut,
     prose,
 )
-from collection_pipeline.platforms.wanted_rows import is_closed, read_location
+from collection_pipeline.platforms.adapters.wanted_rows import is_closed, read_location
+from collection_pipeline.platforms.contract import BadResponse
 
 SECTIONS = (
     ("intro", "회사·서비스 소개"),

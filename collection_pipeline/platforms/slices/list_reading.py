@@ -8,7 +8,6 @@ from collection_pipeline.domain.cursor import Cursor, CursorTooLong
 from collection_pipeline.domain.failure import CollectionBudgetLimit, CollectionFailureReason
 from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import CollectionSliceDescriptor, SliceWork
-from collection_pipeline.platforms.answer import answered
 from collection_pipeline.platforms.contract import (
     BadResponse,
     ListPage,
@@ -17,13 +16,14 @@ from collection_pipeline.platforms.contract import (
     Position,
     RequestFailed,
 )
-from collection_pipeline.platforms.executor import (
+from collection_pipeline.platforms.slices.answer import answered
+from collection_pipeline.platforms.slices.page_keeping import PageKeeping
+from collection_pipeline.platforms.wire.executor import (
     ExecutedRequest,
     Paused,
     SourceRequestExecutor,
     Stopped,
 )
-from collection_pipeline.platforms.page_keeping import PageKeeping
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from collection_pipeline.domain.posting import (
     PostingFields,
     list_signature,
 )
-from collection_pipeline.platforms.contract import BadResponse
-from collection_pipeline.platforms.moments import deadline_of, instant_of, instant_of_epoch
-from collection_pipeline.platforms.parsing import JsonObject, raw_json, whole_number
-from collection_pipeline.platforms.text import (
+from collection_pipeline.platforms.adapters.moments import deadline_of, instant_of, instant_of_epoch
+from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json, whole_number
+from collection_pipeline.platforms.adapters.text import (
     LIST_ENTRIES,
     LIST_ENTRY_CHARS,
     TITLE_CHARS,
@@ -27,6 +26,7 @@ from collection_pipeline.platforms.text import (
     clean,
     cut,
 )
+from collection_pipeline.platforms.contract import BadResponse
 
 
 def _same(text: str) -> str:

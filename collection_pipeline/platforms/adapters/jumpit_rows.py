@@ -12,12 +12,11 @@ from collection_pipeline.domain.posting import (
     PostingDetail,
     PostingFields,
 )
-from collection_pipeline.platforms.contract import BadResponse
-from collection_pipeline.platforms.moments import ALWAYS_OPEN
-from collection_pipeline.platforms.parsing import JsonObject, raw_json, source_job_id
-from collection_pipeline.platforms.regions import region_of
-from collection_pipeline.platforms.rows import RowReader, listed_posting
-from collection_pipeline.platforms.text import (
+from collection_pipeline.platforms.adapters.moments import ALWAYS_OPEN
+from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json, source_job_id
+from collection_pipeline.platforms.adapters.regions import region_of
+from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.text import (
     COMPANY_CHARS,
     DESCRIPTION_CHARS,
     LOCATION_CHARS,
@@ -25,6 +24,7 @@ from collection_pipeline.platforms.text import (
     prose,
     without_highlight,
 )
+from collection_pipeline.platforms.contract import BadResponse
 
 SIGNATURE_VERSION = 1
 SIGNATURE_FIELDS = (

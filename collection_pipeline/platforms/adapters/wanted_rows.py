@@ -6,10 +6,10 @@ upper limit; ``reward`` is a referral bounty, not pay; chaos rows have no due ti
 """
 
 from collection_pipeline.domain.posting import ListedPosting, PostingFields
-from collection_pipeline.platforms.parsing import JsonObject, source_job_id, whole_number
-from collection_pipeline.platforms.regions import region_of
-from collection_pipeline.platforms.rows import RowReader, listed_posting
-from collection_pipeline.platforms.text import (
+from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id, whole_number
+from collection_pipeline.platforms.adapters.regions import region_of
+from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.text import (
     COMPANY_CHARS,
     EMPLOYMENT_TYPE_CHARS,
     LIST_ENTRIES,

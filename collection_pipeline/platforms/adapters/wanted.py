@@ -12,6 +12,26 @@ from urllib.parse import parse_qsl, quote, urlencode
 from collection_pipeline.domain.cursor import Cursor, CursorTooLong
 from collection_pipeline.domain.posting import GonePosting, PostingDetail
 from collection_pipeline.domain.source import Condition, Platform
+from collection_pipeline.platforms.adapters.links import (
+    Query,
+    RefusedLink,
+    merged_query,
+    query_of_link,
+)
+from collection_pipeline.platforms.adapters.parsing import (
+    JsonObject,
+    as_object,
+    as_rows,
+    at_most,
+    read_object,
+)
+from collection_pipeline.platforms.adapters.wanted_conditions import (
+    WantedForm,
+    check_wanted,
+    form_of,
+)
+from collection_pipeline.platforms.adapters.wanted_detail import read_wanted_detail
+from collection_pipeline.platforms.adapters.wanted_rows import is_closed, read_wanted_row
 from collection_pipeline.platforms.contract import (
     BadResponse,
     InvalidCondition,
@@ -21,17 +41,6 @@ from collection_pipeline.platforms.contract import (
     Position,
     RequestPolicy,
 )
-from collection_pipeline.platforms.links import Query, RefusedLink, merged_query, query_of_link
-from collection_pipeline.platforms.parsing import (
-    JsonObject,
-    as_object,
-    as_rows,
-    at_most,
-    read_object,
-)
-from collection_pipeline.platforms.wanted_conditions import WantedForm, check_wanted, form_of
-from collection_pipeline.platforms.wanted_detail import read_wanted_detail
-from collection_pipeline.platforms.wanted_rows import is_closed, read_wanted_row
 
 PAGE_ROWS = 100
 HIGHEST_OFFSET = 999_999_999

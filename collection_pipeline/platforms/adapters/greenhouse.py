@@ -13,16 +13,8 @@ from collection_pipeline.domain.posting import (
     PostingFields,
 )
 from collection_pipeline.domain.source import Condition, Platform
-from collection_pipeline.platforms.conditions import KeyRule, check_condition
-from collection_pipeline.platforms.contract import (
-    InvalidCondition,
-    ListPage,
-    PlatformReply,
-    PlatformRequest,
-    Position,
-    RequestPolicy,
-)
-from collection_pipeline.platforms.parsing import (
+from collection_pipeline.platforms.adapters.conditions import KeyRule, check_condition
+from collection_pipeline.platforms.adapters.parsing import (
     JsonObject,
     as_object,
     as_rows,
@@ -30,9 +22,9 @@ from collection_pipeline.platforms.parsing import (
     required_count,
     source_job_id,
 )
-from collection_pipeline.platforms.regions import region_of
-from collection_pipeline.platforms.rows import RowReader, listed_posting
-from collection_pipeline.platforms.text import (
+from collection_pipeline.platforms.adapters.regions import region_of
+from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.text import (
     COMPANY_CHARS,
     DESCRIPTION_CHARS,
     LANGUAGE_CHARS,
@@ -41,7 +33,15 @@ from collection_pipeline.platforms.text import (
     plain_text,
     unescaped,
 )
-from collection_pipeline.platforms.workplace import workplace_in, workplace_named
+from collection_pipeline.platforms.adapters.workplace import workplace_in, workplace_named
+from collection_pipeline.platforms.contract import (
+    InvalidCondition,
+    ListPage,
+    PlatformReply,
+    PlatformRequest,
+    Position,
+    RequestPolicy,
+)
 
 SIGNATURE_VERSION = 1
 SIGNATURE_FIELDS = (

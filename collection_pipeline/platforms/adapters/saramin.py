@@ -8,7 +8,18 @@ passed on, since it may repeat the key (R29); an error body with HTTP 200 is nev
 from collection_pipeline.domain.failure import CollectionFailureReason
 from collection_pipeline.domain.posting import GonePosting, PostingDetail
 from collection_pipeline.domain.source import Condition, Platform
-from collection_pipeline.platforms.conditions import MOST_VALUES, KeyRule, check_condition
+from collection_pipeline.platforms.adapters.conditions import MOST_VALUES, KeyRule, check_condition
+from collection_pipeline.platforms.adapters.parsing import (
+    JsonObject,
+    as_object,
+    as_rows,
+    at_most,
+    position_number,
+    read_object,
+    required_count,
+    whole_number,
+)
+from collection_pipeline.platforms.adapters.saramin_rows import read_saramin_row
 from collection_pipeline.platforms.contract import (
     BadResponse,
     InvalidCondition,
@@ -20,17 +31,6 @@ from collection_pipeline.platforms.contract import (
     RequestFailed,
     RequestPolicy,
 )
-from collection_pipeline.platforms.parsing import (
-    JsonObject,
-    as_object,
-    as_rows,
-    at_most,
-    position_number,
-    read_object,
-    required_count,
-    whole_number,
-)
-from collection_pipeline.platforms.saramin_rows import read_saramin_row
 
 PAGE_ROWS = 110
 PATH = "/job-search"

@@ -20,20 +20,20 @@ from collection_pipeline.platforms.contract import (
     RequestFailed,
     RequestPolicy,
 )
-from collection_pipeline.platforms.http_session import SingleSendSession
-from collection_pipeline.platforms.in_flight import InFlight
-from collection_pipeline.platforms.network_failure import NETWORK_ERRORS, network_failure
-from collection_pipeline.platforms.policy import is_same_target, policy_refusal, shown_target
-from collection_pipeline.platforms.redaction import Redactor, install_log_redaction
-from collection_pipeline.platforms.reply_body import (
+from collection_pipeline.platforms.wire.http_session import SingleSendSession
+from collection_pipeline.platforms.wire.in_flight import InFlight
+from collection_pipeline.platforms.wire.network_failure import NETWORK_ERRORS, network_failure
+from collection_pipeline.platforms.wire.policy import is_same_target, policy_refusal, shown_target
+from collection_pipeline.platforms.wire.redaction import Redactor, install_log_redaction
+from collection_pipeline.platforms.wire.reply_body import (
     BodyCutOff,
     BodyTooLarge,
     UnreadableEncoding,
     decode_body,
 )
-from collection_pipeline.platforms.reply_status import THROTTLED_STATUSES, status_reason
-from collection_pipeline.platforms.request_url import request_headers, request_url
-from collection_pipeline.platforms.retry_after import parse_retry_after
+from collection_pipeline.platforms.wire.reply_status import THROTTLED_STATUSES, status_reason
+from collection_pipeline.platforms.wire.request_url import request_headers, request_url
+from collection_pipeline.platforms.wire.retry_after import parse_retry_after
 from collection_pipeline.settings import USER_AGENT, Settings
 
 IDLE_SECONDS = 4.0

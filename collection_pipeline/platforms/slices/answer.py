@@ -1,7 +1,7 @@
 """From an executed request to the platform's reply, or to the failure that it met."""
 
 from collection_pipeline.platforms.contract import PlatformReply
-from collection_pipeline.platforms.executor import ExecutedRequest
+from collection_pipeline.platforms.wire.executor import ExecutedRequest
 
 
 def answered(executed: ExecutedRequest) -> PlatformReply:

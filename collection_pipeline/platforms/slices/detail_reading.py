@@ -16,9 +16,9 @@ from collection_pipeline.domain.slices import (
     TriedDetail,
 )
 from collection_pipeline.domain.source import DetailMode
-from collection_pipeline.platforms.answer import answered
 from collection_pipeline.platforms.contract import PlatformAdapter, RequestFailed
-from collection_pipeline.platforms.executor import (
+from collection_pipeline.platforms.slices.answer import answered
+from collection_pipeline.platforms.wire.executor import (
     ExecutedRequest,
     Paused,
     SourceRequestExecutor,

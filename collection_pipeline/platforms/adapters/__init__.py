@@ -1,0 +1,1 @@
+"""What each platform's wire looks like: requests from positions, pages from replies."""
