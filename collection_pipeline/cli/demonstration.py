@@ -28,7 +28,7 @@ def demo() -> None:
                 run_day(stack, runs, day, partial(display.watch, day))
         for day in days:
             console.print(f"\n[bold]{day} ended[/bold]", highlight=False)
-            console.print(standing_table(standings(stack, day)))
+            console.print(standing_table(standings(stack, day), console.width))
         compared = check_demo(stack, days, runs.executed, runs.succeeded_in_run_table())
         console.print(
             f"\n{compared} figures compared with the simulator's log, its catalogues and Dagster's "

@@ -38,16 +38,19 @@ class DayDisplay:
         with Live(console=self._console, refresh_per_second=4) as live:
             self._live = live
             yield
-            live.update(standing_table(standings(self._stack, day)))
+            live.update(self._table(day))
         self._live = None
 
     def watch(self, day: date) -> None:
         """Look at the tables once."""
         if self._live is not None:
-            self._live.update(standing_table(standings(self._stack, day)))
+            self._live.update(self._table(day))
         elif time.monotonic() - self._last_line >= LINE_EVERY_SECONDS:
             self._last_line = time.monotonic()
             self._print_line(standings(self._stack, day))
+
+    def _table(self, day: date) -> Table:
+        return standing_table(standings(self._stack, day), self._console.width)
 
     def _print_line(self, rows: list[Standing]) -> None:
         ended = sum(row.status in ENDED for row in rows)
@@ -60,32 +63,33 @@ class DayDisplay:
         )
 
 
-def standing_table(rows: list[Standing]) -> Table:
-    """A table of one day."""
+NUMBERS = {
+    "slices": "attempt_count",
+    "pages": "list_page_count",
+    "postings": "fetched_count",
+    "new": "new_count",
+    "changed": "updated_count",
+    "details": "detail_request_count",
+    "missed": "missed_count",
+    "closed": "closed_count",
+}
+NARROW_COLUMNS = 110
+NARROW_NUMBERS = ("pages", "postings", "details", "closed")
+
+
+def standing_table(rows: list[Standing], width: int) -> Table:
+    """A table of one day; a narrow terminal gets fewer numbers instead of broken lines."""
+    names = tuple(NUMBERS) if width >= NARROW_COLUMNS else NARROW_NUMBERS
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("source")
-    table.add_column("state")
-    table.add_column("reason")
-    for name in ("slices", "pages", "postings", "new", "changed", "details", "missed", "closed"):
-        table.add_column(name, justify="right")
+    table.add_column("source", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    if width >= NARROW_COLUMNS:
+        table.add_column("reason", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         colour = COLOURS.get(row.status, "dim")
-        table.add_row(
-            row.label,
-            f"[{colour}]{row.status}[/{colour}]",
-            row.reason,
-            *(
-                f"{row.number(column):,}"
-                for column in (
-                    "attempt_count",
-                    "list_page_count",
-                    "fetched_count",
-                    "new_count",
-                    "updated_count",
-                    "detail_request_count",
-                    "missed_count",
-                    "closed_count",
-                )
-            ),
-        )
+        reason = [row.reason] if width >= NARROW_COLUMNS else []
+        numbers = (f"{row.number(NUMBERS[name]):,}" for name in names)
+        table.add_row(row.label, f"[{colour}]{row.status}[/{colour}]", *reason, *numbers)
     return table

@@ -132,7 +132,7 @@ def test_a_run_that_dagster_does_not_know_ends_the_demo(three_days: Stack) -> No
 def test_the_table_shows_each_sources_standing(three_days: Stack) -> None:
     """Acceptance 8: what is printed is what is in the tables."""
     console = Console(width=200, record=True, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
-    console.print(standing_table(standings(_demo_stack(three_days), three_days.day(3))))
+    console.print(standing_table(standings(_demo_stack(three_days), three_days.day(3)), 200))
     console.file.close()
     shown = console.export_text()
     assert "BUDGET_EXHAUSTED" in shown
