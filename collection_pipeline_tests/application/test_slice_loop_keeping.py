@@ -9,7 +9,7 @@ import pytest
 from collection_pipeline.domain.budget import CollectionBudget
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.posting import GonePosting, KnownPosting, PostingDetail
-from collection_pipeline.platforms.contract import ListPage
+from collection_pipeline.platforms.contract import ListPage, RequestFailed
 from collection_pipeline_tests.kit.scripted_cycle import ScriptedCycle, ScriptedStore
 from collection_pipeline_tests.kit.scripted_platform import (
     ScriptedExecutor,
@@ -161,7 +161,7 @@ def test_repeated_rows_do_not_cover_for_missing_ones() -> None:
 
 def test_a_details_fields_that_did_not_parse_are_counted_too() -> None:
     """Section 7, drift counts: a detail that is gone or failed adds nothing."""
-    details = {
+    details: dict[str, PostingDetail | GonePosting | RequestFailed] = {
         "a": PostingDetail({}, "{}", unparsed=("due_time",)),
         "b": GonePosting(),
         "c": PostingDetail({}, "{}", unparsed=("due_time", "salary")),
