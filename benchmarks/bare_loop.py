@@ -1,17 +1,27 @@
-"""The competitor: what an engineer would write in an afternoon.
+"""The competitors: what an engineer would write in an afternoon, in two forms.
 
 Threads, one ``requests`` session each, pages in order, one multi-row upsert a page, one commit a
 page. No lease, no cursor, no budget, no throttle, no sightings, no missed delta, no details.
+``NineColumns`` stores what is at hand; ``SamePostings`` reads and stores the same 27 columns as the
+pipeline, with the pipeline's own parser and statement, so that it shows what the queue costs.
 """
 
 import json
 import threading
+from datetime import datetime
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import pymysql
 import requests
 from sqlalchemy.engine import make_url
+
+from collection_pipeline.domain.cycle import JobPostingCollectionCycle
+from collection_pipeline.domain.source import Platform
+from collection_pipeline.platforms.adapters.registry import build_registry
+from collection_pipeline.platforms.contract import PlatformReply
+from collection_pipeline.settings import Settings
+from collection_pipeline.store.postings import UPSERT_WHOLE, posting_row
 
 TABLE = """
 CREATE TABLE bare_postings (
@@ -39,8 +49,53 @@ UPSERT = (
 PAGE_ROWS = 110
 
 
+class PageKind(Protocol):
+    """How a page becomes rows of one statement."""
+
+    statement: str
+
+    def rows(self, keyword: str, body: bytes) -> tuple[list[tuple[object, ...]], int]:
+        """The page's rows, and the total that it states."""
+
+
+class NineColumns:
+    """The columns that a first version would have."""
+
+    statement = UPSERT
+
+    def rows(self, keyword: str, body: bytes) -> tuple[list[tuple[object, ...]], int]:
+        """Straight from the JSON."""
+        jobs = json.loads(body)["jobs"]
+        return [_row(keyword, job) for job in jobs["job"]], int(jobs["total"])
+
+
+class SamePostings:
+    """The pipeline's parser and its statement."""
+
+    statement = UPSERT_WHOLE
+
+    def __init__(self, settings: Settings) -> None:
+        self._adapter = build_registry(settings)[Platform.SARAMIN]
+        self._now = datetime(2026, 12, 1)
+
+    def rows(self, keyword: str, body: bytes) -> tuple[list[tuple[object, ...]], int]:
+        """Through ``read_page``; the keyword's number stands for the source."""
+        condition = {"keywords": [keyword]}
+        position = self._adapter.first_position(condition, PAGE_ROWS)
+        page = self._adapter.read_page(condition, position, PlatformReply(200, {}, body))
+        source = int(keyword.split("-")[0].removeprefix("rate"))
+        cycle = JobPostingCollectionCycle(0, source, self._now.date())
+        rows = [posting_row(cycle, row, None, "NONE", self._now) for row in page.rows]
+        return rows, page.stated_total or 0
+
+
 def collect(
-    database_url: str, base_url: str, access_key: str, keywords: list[str], threads: int
+    database_url: str,
+    base_url: str,
+    access_key: str,
+    keywords: list[str],
+    threads: int,
+    kind: PageKind,
 ) -> int:
     """Collect every keyword; returns how many rows were stored."""
     work: SimpleQueue[str] = SimpleQueue()
@@ -50,7 +105,7 @@ def collect(
     pool = [
         threading.Thread(
             target=_collect_keywords,
-            args=(database_url, base_url, access_key, work, stored, number),
+            args=(database_url, base_url, access_key, work, stored, number, kind),
         )
         for number in range(threads)
     ]
@@ -82,6 +137,7 @@ def _collect_keywords(
     work: "SimpleQueue[str]",
     stored: list[int],
     number: int,
+    kind: PageKind,
 ) -> None:
     with connect(database_url) as connection, requests.Session() as session:
         while True:
@@ -91,7 +147,7 @@ def _collect_keywords(
                 return
             page, total = 0, 1
             while page * PAGE_ROWS < total:
-                body = session.get(
+                reply = session.get(
                     f"{base_url}/job-search",
                     params={
                         "access-key": access_key,
@@ -102,11 +158,10 @@ def _collect_keywords(
                     },
                     headers={"Accept": "application/json"},
                     timeout=30,
-                ).json()["jobs"]
-                total = int(body["total"])
-                rows = [_row(keyword, job) for job in body["job"]]
+                )
+                rows, total = kind.rows(keyword, reply.content)
                 with connection.cursor() as cursor:
-                    cursor.executemany(UPSERT, rows)
+                    cursor.executemany(kind.statement, rows)
                 connection.commit()
                 stored[number] += len(rows)
                 page += 1

@@ -9,7 +9,10 @@ from datetime import date
 
 from collection_pipeline import checkpoints
 from collection_pipeline.collection.permit import LeasedSlicePermit
-from collection_pipeline.collection.posting_lookup import StoredPostingLookup
+from collection_pipeline.collection.posting_lookup import (
+    CompanyDirectory,
+    StoredPostingLookup,
+)
 from collection_pipeline.domain.budget import CollectionBudget, InvalidBudget
 from collection_pipeline.domain.cursor import Cursor, InvalidCursor
 from collection_pipeline.domain.cycle import JobPostingCollectionCycle
@@ -80,6 +83,7 @@ class CollectionSliceProcessor:
         self._gateway = gateway
         self._settings = settings
         self._monotonic = monotonic
+        self._companies = CompanyDirectory(transactions, clock)
 
     def process(
         self,
@@ -160,7 +164,7 @@ class CollectionSliceProcessor:
             progress=cycle.progress,
             stated_total=cycle.stated_total,
             min_delay_seconds=self._min_delay_seconds(source),
-            lookup=StoredPostingLookup(self._transactions, self._clock, claimed),
+            lookup=StoredPostingLookup(self._transactions, self._companies, claimed),
         )
 
     def _daily_budget(self, source: JobSource) -> CollectionBudget:

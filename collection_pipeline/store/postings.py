@@ -83,7 +83,7 @@ def _assignment(column: str, keeps_detail: bool) -> str:
     return f"{column} = COALESCE({value}, {column})"
 
 
-_UPSERT_WHOLE = _upsert(keeps_detail=False)
+UPSERT_WHOLE = _upsert(keeps_detail=False)
 _UPSERT_BESIDE_DETAIL = _upsert(keeps_detail=True)
 
 
@@ -116,11 +116,11 @@ class JobPostings:
             updated += change is SignatureChange.CHANGED
             kept = state if change is SignatureChange.REVERSIONED else None
             owner = company_id or company_ids.get(posting.listed.fields.company_name or "")
-            rows.append(_row(cycle, posting.listed, owner, kept or waiting_state.value, now))
+            rows.append(posting_row(cycle, posting.listed, owner, kept or waiting_state.value, now))
         if rows:
             keeps_detail = waiting_state is DetailState.PENDING
             connection.exec_driver_sql(
-                _UPSERT_BESIDE_DETAIL if keeps_detail else _UPSERT_WHOLE, rows
+                _UPSERT_BESIDE_DETAIL if keeps_detail else UPSERT_WHOLE, rows
             )
         return StoredPostings(new, updated)
 
@@ -191,13 +191,14 @@ class JobPostings:
         return {row.source_job_id: (row.list_signature, row.detail_state) for row in rows}
 
 
-def _row(
+def posting_row(
     cycle: JobPostingCollectionCycle,
     listed: ListedPosting,
     company_id: int | None,
     detail_state: str,
     now: datetime,
 ) -> tuple[object, ...]:
+    """One row of ``UPSERT_WHOLE``."""
     fields = listed.fields
     return (
         cycle.job_source_id,
