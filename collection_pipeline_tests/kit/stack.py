@@ -33,6 +33,7 @@ from collection_pipeline.store.flags import FeatureFlags
 from collection_pipeline.store.runnable import AGGREGATOR_FLAG, DISPATCH_FLAG
 from collection_pipeline.store.schema import metadata
 from collection_pipeline.store.sources import JobSources
+from collection_pipeline.store.throttle import PersistentHostRequestThrottle
 from collection_pipeline.store.transaction import TransactionRunner
 
 T = TypeVar("T")
@@ -263,6 +264,19 @@ class Stack:
         until = self.now() + timedelta(seconds=seconds)
         found = "SELECT COUNT(*) FROM external_request_host_limits WHERE next_allowed_at > :until"
         return bool(self.value(found, until=until))
+
+    def hold_next_request(self, source_id: int, seconds: float) -> None:
+        """The host's next request waits so long; returns once a worker waits for its slot.
+
+        Call it while a request of the source is in flight.
+        """
+        host = self.cycle(source_id)["request_host"]
+        PersistentHostRequestThrottle(self._transactions, self._clock).hold_back(host, seconds)
+        found = "SELECT next_allowed_at FROM external_request_host_limits WHERE host = :host"
+        held_until = self.value(found, host=host)
+        wait_until(
+            "a slot behind the pause is reserved", lambda: self.value(found, host=host) > held_until
+        )
 
 
 def condition_of(platform: str, key: str) -> Condition:

@@ -13,8 +13,9 @@ from collection_pipeline_tests.kit.worker_process import WorkerProcess
 from collection_pipeline_tests.scenario.conftest import OpenStack
 
 IN_FLIGHT_SECONDS = 1.0
-LONG_DELAY_MS = 100_000
+LONG_SECONDS = 100
 AT_ONCE_SECONDS = 15.0
+TICK_SECONDS = 2.5
 SIGNALS = [signal.SIGTERM, signal.SIGINT]
 
 
@@ -54,11 +55,12 @@ def test_a_stopped_slice_stores_what_it_fetched_and_the_next_goes_on_behind_it(
 def test_a_throttle_wait_ends_at_once(open_stack: OpenStack, number: signal.Signals) -> None:
     """R18, R26: nobody waits out a slot that lies a hundred seconds ahead."""
     stack = open_stack(source("saramin", "backend", 300))
-    source_id = stack.add("saramin", "backend", min_delay_ms=LONG_DELAY_MS)
+    source_id = stack.add("saramin", "backend")
+    stack.simulator.add_fault({"name": "delay", "page": 0, "seconds": IN_FLIGHT_SECONDS})
 
     with WorkerProcess(stack.environment) as worker:
-        # The second slot is reserved: the first request is done and the worker waits.
-        wait_until("a slot is waited for", lambda: stack.is_waiting_for_slot(150))
+        wait_until("page 0 is asked for", lambda: stack.pages(source_id) == [0])
+        stack.hold_next_request(source_id, LONG_SECONDS)
         began = time.monotonic()
         worker.send(number)
         assert worker.wait() == 0, worker.output
@@ -95,14 +97,14 @@ def test_details_stop_as_well_and_none_is_tried_twice(open_stack: OpenStack) -> 
 def test_the_time_of_a_tick_ends_a_slice_without_loss(open_stack: OpenStack) -> None:
     """R18: ``--max-seconds`` allows no further claim or request; the next tick goes on."""
     stack = open_stack(source("saramin", "backend", 400))
-    source_id = stack.add("saramin", "backend", min_delay_ms=LONG_DELAY_MS)
+    source_id = stack.add("saramin", "backend")
+    stack.simulator.add_fault({"name": "delay", "page": 1, "seconds": TICK_SECONDS + 0.5})
 
-    summary = stack.tick(max_seconds=1.0)
+    summary = stack.tick(max_seconds=TICK_SECONDS)
 
     assert (summary.slices, summary.continued) == (1, 1)
     cycle = stack.cycle(source_id)
-    assert (cycle["cycle_status"], cycle["fetched_count"]) == ("PENDING", 110)
-    stack.pass_time(seconds=2 * LONG_DELAY_MS / 1000)
-    stack.tick(max_seconds=1.0)
-    assert stack.pages(source_id) == [0, 1]
+    assert (cycle["cycle_status"], cycle["fetched_count"]) == ("PENDING", 220)
+    stack.tick()
+    assert stack.pages(source_id) == [0, 1, 2, 3]
     assert_invariants(stack)

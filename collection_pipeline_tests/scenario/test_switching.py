@@ -12,7 +12,8 @@ from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import Stack, wait_until
 from collection_pipeline_tests.scenario.conftest import OpenStack
 
-WAIT_MS = 4_000
+IN_FLIGHT_SECONDS = 1.0
+WAIT_SECONDS = 2.5
 
 
 def switch_off(stack: Stack, what: str, source_id: int) -> None:
@@ -29,12 +30,13 @@ def test_a_slice_that_waits_for_its_slot_sends_nothing_once_switched_off(
 ) -> None:
     """R27, R6a, R3: what was fetched is kept; the same cycle goes on when switched on again."""
     stack = open_stack(source("saramin", "backend", 300, changes={"2": {"remove": 5}}))
-    source_id = stack.add("saramin", "backend", min_delay_ms=WAIT_MS)
+    source_id = stack.add("saramin", "backend")
     other = stack.add("greenhouse", "acme-3")
+    stack.simulator.add_fault({"name": "delay", "page": 0, "seconds": IN_FLIGHT_SECONDS})
 
     with stack.ticking() as waiting:
-        # Two slots are reserved: page 0 was asked for, and the slice waits to ask for page 1.
-        wait_until("a slot is waited for", lambda: stack.is_waiting_for_slot(1.5 * WAIT_MS / 1000))
+        wait_until("page 0 is asked for", lambda: stack.pages(source_id) == [0])
+        stack.hold_next_request(source_id, WAIT_SECONDS)
         switch_off(stack, what, source_id)
         summary = waiting.result()
 
@@ -50,8 +52,6 @@ def test_a_slice_that_waits_for_its_slot_sends_nothing_once_switched_off(
 
     stack.switch(source_id, active=True)
     stack.set_flags()
-    stack.write("UPDATE job_sources SET min_delay_ms = NULL")
-    stack.pass_time(seconds=2 * WAIT_MS / 1000)
     stack.tick()
     assert stack.cycle(source_id)["id"] == cycle["id"]
     assert stack.end_of(source_id) == ("SUCCESS", None)
