@@ -197,9 +197,10 @@ def _database_url(environ: Mapping[str, str], name: str) -> str | None:
         return None
     try:
         parts = urlsplit(text)
-        complete = bool(parts.hostname or "unix_socket" in parts.query) and bool(
-            parts.path.strip("/")
-        )
+        names_server = bool(parts.hostname or "unix_socket" in parts.query)
+        # A password with a bare @, / or # would be taken apart, and shown as host or database.
+        is_quoted = text.count("@") <= 1 and not parts.fragment
+        complete = names_server and is_quoted and bool(parts.path.strip("/"))
         _ = parts.port
     except ValueError:
         complete, parts = False, urlsplit("")

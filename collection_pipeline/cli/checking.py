@@ -10,6 +10,7 @@ import typer
 from collection_pipeline.cli.database import (
     NoDatabase,
     check_database,
+    check_writing,
     configured_pipeline,
     dagster_database_url,
     database_url,
@@ -31,6 +32,8 @@ def check(
         server = check_database(pipeline, migrated=False)
         with pipeline.engine.connect() as connection:
             schema = schema_state(connection)
+        if schema.is_current:
+            check_writing(pipeline)
     finally:
         pipeline.close()
     report = {

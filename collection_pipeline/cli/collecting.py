@@ -11,6 +11,8 @@ from collection_pipeline.cli.output import print_json
 from collection_pipeline.collection.assembly import worker_name
 from collection_pipeline.collection.dispatch import TickSummary, TickTerms
 
+MOST_SECONDS = 604_800.0
+
 
 def create_cycles() -> None:
     """Make today's and tomorrow's snapshot header and today's missing cycles."""
@@ -22,7 +24,11 @@ def create_cycles() -> None:
 def tick(
     drain: bool = typer.Option(False, "--drain", help="Go on until nothing is due."),
     max_seconds: float | None = typer.Option(
-        None, "--max-seconds", min=0.1, help="No claim and no request after so many seconds."
+        None,
+        "--max-seconds",
+        min=0.1,
+        max=MOST_SECONDS,
+        help="No claim and no request after so many seconds.",
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:

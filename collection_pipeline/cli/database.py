@@ -11,7 +11,8 @@ from collection_pipeline.collection.assembly import CollectionPipeline, assemble
 from collection_pipeline.local_db.persistent import local_status
 from collection_pipeline.settings import PREFIX, Settings, load_settings
 from collection_pipeline.store.migration import require_current_schema
-from collection_pipeline.store.transaction import is_lost
+from collection_pipeline.store.schema.cycles import host_claims
+from collection_pipeline.store.transaction import is_lost, mysql_error_code
 
 OLDEST_MYSQL = (8, 0)
 OLDEST_MARIADB = (10, 6)
@@ -45,8 +46,11 @@ def opened_pipeline(*, migrated: bool = True) -> Iterator[CollectionPipeline]:
 def configured_pipeline() -> CollectionPipeline:
     """The services as the environment describes them; nothing has connected yet."""
     settings = load_settings(os.environ)
+    url = database_url(settings)
     try:
-        return assemble(settings, database_url(settings))
+        return assemble(settings, url)
+    except ValueError as error:
+        raise DatabaseUnusable(f"{PREFIX}DATABASE_URL: an option of it is wrong: {error}") from None
     except ModuleNotFoundError:
         raise DatabaseUnusable(
             f"the driver that {PREFIX}DATABASE_URL names is not installed: write mysql+pymysql://, "
@@ -82,7 +86,7 @@ def check_database(pipeline: CollectionPipeline, *, migrated: bool = True) -> st
             if migrated:
                 require_current_schema(connection)
             return version
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         # A driver takes the URL's query as arguments of its own.
         raise DatabaseUnusable(f"{PREFIX}DATABASE_URL: its driver says {error}") from None
     except DBAPIError as error:
@@ -92,6 +96,19 @@ def check_database(pipeline: CollectionPipeline, *, migrated: bool = True) -> st
             f"the database {where} {problem} (MySQL error {error.orig.args[0]})"
             if error.orig is not None and error.orig.args
             else f"the database {where} {problem}"
+        ) from None
+
+
+def check_writing(pipeline: CollectionPipeline) -> None:
+    """Raise ``DatabaseUnusable`` for an account that may only read; nothing is kept."""
+    try:
+        with pipeline.engine.connect() as connection:
+            connection.execute(host_claims.insert().values(host="check.invalid"))
+            connection.rollback()
+    except DBAPIError as error:
+        raise DatabaseUnusable(
+            "the database account may not write to the queue's tables: grant it SELECT, INSERT, "
+            f"UPDATE and DELETE (MySQL error {mysql_error_code(error)})"
         ) from None
 
 

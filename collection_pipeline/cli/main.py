@@ -19,6 +19,7 @@ from collection_pipeline.demo.dagster_runs import DagsterRunFailed
 from collection_pipeline.demo.services import ServiceEnded
 from collection_pipeline.demo.summary import DemoDiffers
 from collection_pipeline.domain.budget import InvalidBudget
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.local_db.errors import LocalDatabaseError
 from collection_pipeline.platforms.gateway import BadDescriptor
 from collection_pipeline.settings import InvalidSetting
@@ -27,7 +28,6 @@ from collection_pipeline.store.clock import ClockCannotGoBack
 from collection_pipeline.store.flags import UnknownFlag
 from collection_pipeline.store.migration import MigrationBusy, SchemaBehind
 from collection_pipeline.store.sources import UnknownSource
-from collection_pipeline.store.transaction import DatabaseUnavailable
 
 EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
     (

@@ -16,13 +16,18 @@ def rows_of_file(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
         content = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise BadSourceRows([f"{path}: cannot be read as UTF-8 text"]) from None
-    return _json_rows(path, content) if path.suffix == ".json" else _csv_rows(path, content)
+    if path.suffix not in READERS:
+        raise BadSourceRows([f"{path}: write a file that ends in {' or '.join(READERS)}"])
+    rows = READERS[path.suffix](path, content)
+    if not rows:
+        raise BadSourceRows([f"{path}: holds no source"])
+    return rows
 
 
 def _json_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
     try:
         rows = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadSourceRows([f"{path}: is not JSON"]) from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise BadSourceRows([f"{path}: write a JSON list of objects"])
@@ -32,6 +37,9 @@ def _json_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
 def _csv_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
     """A CSV's condition column holds ``KEY=VALUE`` pairs joined by ``&``."""
     reader = csv.DictReader(StringIO(content), strict=True)
+    names = reader.fieldnames or ()
+    if len(set(names)) != len(names):
+        raise BadSourceRows([f"{path}: the header names a column twice"])
     rows: list[tuple[int, Mapping[str, Any]]] = []
     try:
         for row in reader:
@@ -45,3 +53,6 @@ def _csv_rows(path: Path, content: str) -> list[tuple[int, Mapping[str, Any]]]:
         # The reader still counts the record before: the bad one begins on the next line.
         raise BadSourceRows([f"{path}: line {reader.line_num + 1}: {error}"]) from None
     return rows
+
+
+READERS = {".csv": _csv_rows, ".json": _json_rows}

@@ -147,6 +147,8 @@ def _text(row: Mapping[str, Any], name: str, longest: int = 100) -> str:
         raise BadSourceRows([f"{name} is missing"])
     if len(value.strip()) > longest:
         raise BadSourceRows([f"{name} is longer than {longest} characters"])
+    if not value.strip().isprintable():
+        raise BadSourceRows([f"{name} has control characters or broken ones"])
     return value.strip()
 
 

@@ -19,6 +19,7 @@ from collection_pipeline.domain.cycle import JobPostingCollectionCycle
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.failure import CollectionFailure, CollectionFailureReason
 from collection_pipeline.domain.lease import trusted_until
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.posting import DetailState
 from collection_pipeline.domain.slices import (
     CollectionSliceDescriptor,
@@ -34,7 +35,7 @@ from collection_pipeline.store.clock import DatabaseClock
 from collection_pipeline.store.cycle_repository import JobPostingCollectionCycleRepository
 from collection_pipeline.store.history import SliceAttempt
 from collection_pipeline.store.slice_end import AppliedCollectionSlice, StoredSlice
-from collection_pipeline.store.transaction import DatabaseUnavailable, TransactionRunner
+from collection_pipeline.store.transaction import TransactionRunner
 
 logger = logging.getLogger(__name__)
 

@@ -137,19 +137,14 @@ class JobPostingCollectionCycle:
         )
 
     def complete(self, total_tolerance: float, now: datetime) -> Self:
-        """R7, R8, R23a: SUCCESS; well short of the stated total it is not complete."""
+        """R7, R8, R23a: SUCCESS; with a gap or well short of the stated total not complete."""
         self._require("complete", CycleStatus.RUNNING)
-        short = self._is_short_of_total(total_tolerance)
+        doubt = self._doubt(total_tolerance)
         return replace(
             self._ended(CycleStatus.SUCCESS, now),
-            is_complete=not short,
+            is_complete=doubt is None,
             cursor=None,
-            failure_detail=(
-                f"{INCOMPLETE_DETAIL}: {self.fetched_count} distinct postings of a stated total of "
-                f"{self.stated_total}"
-                if short
-                else None
-            ),
+            failure_detail=None if doubt is None else f"{INCOMPLETE_DETAIL}: {doubt}",
         )
 
     def exhaust_budget(self, limit: CollectionBudgetLimit, now: datetime) -> Self:
@@ -192,11 +187,16 @@ class JobPostingCollectionCycle:
             progress=work.progress or self.progress,
         )
 
-    def _is_short_of_total(self, tolerance: float) -> bool:
+    def _doubt(self, tolerance: float) -> str | None:
+        """Why the list's end proves nothing about what was not seen, if there is a reason."""
+        if self.progress.has_gap:
+            return "an empty page lay in the middle of the list"
         if self.stated_total is None:
-            return False
+            return None
         allowed = max(TOTAL_TOLERANCE_ROWS, floor(self.stated_total * tolerance))
-        return self.fetched_count < self.stated_total - allowed
+        if self.fetched_count >= self.stated_total - allowed:
+            return None
+        return f"{self.fetched_count} distinct postings of a stated total of {self.stated_total}"
 
     def _failed(self, failure: CollectionFailure, now: datetime) -> Self:
         return replace(

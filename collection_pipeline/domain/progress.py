@@ -29,13 +29,19 @@ def _id_set_digest(ids: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class CollectionProgress:
-    """Digests of visited cursors and of pages' id sets, rows read so far, and the details' end."""
+    """Digests of visited cursors and of pages' id sets, rows read so far, and the details' end.
+
+    ``has_gap``: an empty page lay before a page with rows. Reading went on, but what the empty page
+    should have held is not known, so such a cycle proves nothing about what it did not see.
+    """
 
     visited_cursors: tuple[str, ...] = ()
     page_sets: tuple[str, ...] = ()
     repeated_pages: int = 0
     rows_read: int = 0
     details_stopped: bool = False
+    ends_empty: bool = False
+    has_gap: bool = False
 
     def visiting(self, cursor: str) -> Self:
         """Remember that the page at ``cursor`` is about to be read.
@@ -53,7 +59,12 @@ class CollectionProgress:
 
     def after_page(self, ids: list[str]) -> Self:
         """Remember a page's rows; the caller asks ``is_stuck`` once the rows are kept."""
-        advanced = replace(self, rows_read=self.rows_read + len(ids))
+        advanced = replace(
+            self,
+            rows_read=self.rows_read + len(ids),
+            ends_empty=not ids,
+            has_gap=self.has_gap or (bool(ids) and self.ends_empty),
+        )
         if not ids:
             return advanced
         digest = _id_set_digest(ids)
@@ -79,6 +90,8 @@ class CollectionProgress:
                 "repeats": self.repeated_pages,
                 "rows": self.rows_read,
                 "details_stopped": self.details_stopped,
+                "ends_empty": self.ends_empty,
+                "gap": self.has_gap,
             },
             separators=(",", ":"),
         )
@@ -95,4 +108,6 @@ class CollectionProgress:
             body["repeats"],
             body["rows"],
             body["details_stopped"],
+            body["ends_empty"],
+            body["gap"],
         )

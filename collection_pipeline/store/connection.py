@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DisconnectionError
 
 CONNECT_TIMEOUT_SECONDS = 5
-SOCKET_TIMEOUT_SECONDS = 30
+SOCKET_TIMEOUT_SECONDS = 20
 LOCK_WAIT_SECONDS = 5
 IDLE_TIMEOUT_SECONDS = 20
 PING_AFTER_IDLE_SECONDS = 2.0

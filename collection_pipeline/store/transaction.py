@@ -17,6 +17,8 @@ from typing import TypeVar, cast
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
+from collection_pipeline.domain.outage import DatabaseUnavailable
+
 T = TypeVar("T")
 
 CONFLICT_CODES = frozenset({1213, 1205, 1020})
@@ -43,13 +45,10 @@ LOST_CODES = frozenset(
         4031,
     }
 )
-DEFAULT_TRY_SECONDS = 30.0
+DEFAULT_TRY_SECONDS = 50.0
+"""More than two socket time-outs, so that a call that hung is tried again."""
 FIRST_PAUSE_SECONDS = 0.02
 LONGEST_PAUSE_SECONDS = 1.0
-
-
-class DatabaseUnavailable(Exception):
-    """The database did not answer within the time that the work could be tried."""
 
 
 def mysql_error_code(error: DBAPIError) -> int | None:

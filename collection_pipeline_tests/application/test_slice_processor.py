@@ -16,6 +16,7 @@ from collection_pipeline.domain.cursor import Cursor
 from collection_pipeline.domain.cycle import JobPostingCollectionCycle
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.posting import DetailState
 from collection_pipeline.domain.slices import (
     CollectionSliceDescriptor,
@@ -32,7 +33,7 @@ from collection_pipeline.store.claim import ClaimedCycle
 from collection_pipeline.store.clock import DatabaseClock
 from collection_pipeline.store.cycle_repository import JobPostingCollectionCycleRepository
 from collection_pipeline.store.slice_end import AppliedCollectionSlice, StoredSlice
-from collection_pipeline.store.transaction import DatabaseUnavailable, TransactionRunner
+from collection_pipeline.store.transaction import TransactionRunner
 
 NOW_MONOTONIC = 1_000.0
 DONE = Fetched(SliceWork(), None, True)

@@ -116,3 +116,17 @@ def test_a_dropped_list_key_is_never_an_empty_list() -> None:
         adapter = REGISTRY[platform]
         with pytest.raises(RequestFailed):
             adapter.read_page(condition, adapter.first_position(condition, 500), bodies.reply(bent))
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_key_that_stands_twice_is_refused(name: str) -> None:
+    """R10, acceptance 14: the last of two lists would hide the rows of the first."""
+    platform, condition, body = LISTS[name]
+    adapter = REGISTRY[platform]
+    text = json.dumps(body, ensure_ascii=False)
+    twice = text.replace('{"', '{"id": 1, "id": 2, "', 1)
+    assert twice != text
+    with pytest.raises(BadResponse, match="twice"):
+        adapter.read_page(
+            condition, adapter.first_position(condition, 500), bodies.reply(twice.encode())
+        )

@@ -126,3 +126,21 @@ def test_a_left_out_next_is_the_end_only_behind_a_page_that_is_not_full() -> Non
     assert read({"data": rows, "links": {}}).next_position is None
     with pytest.raises(BadResponse):
         read({"data": rows, "links": {}}, CHAOS, rows=30)
+
+
+@pytest.mark.parametrize(
+    ("link", "reason"),
+    [
+        ("?limit=100&offset=101", "skips rows"),
+        ("?limit=100&offset=900", "skips rows"),
+        ("?job_group_id=1&limit=100&offset=100", "changes the search condition"),
+        ("?job_group_id=518&job_group_id=1&limit=100&offset=100", "changes the search condition"),
+    ],
+)
+def test_a_link_that_would_hide_rows_is_refused(link: str, reason: str) -> None:
+    """R28, acceptance 14: what it skips or filters away would be missed, and closed in the end."""
+    page = read(wanted_page([wanted_chaos_row(1)], CHAOS_PATH + link))
+    assert page.next_position is None
+    assert page.refused_link is not None
+    assert reason in page.refused_link
+    assert len(page.rows) == 1

@@ -92,6 +92,9 @@ def test_a_database_url_may_have_one_of_three_schemes(name: str, scheme: str) ->
     [
         f"postgresql://user:{PLANTED}@127.0.0.1/collection",
         f"sqlite:///{PLANTED}",
+        "mysql://user:pl4nted@word@127.0.0.1:3306/collection",
+        "mysql://user:pl4nted/word@127.0.0.1:3306/collection",
+        "mysql://user:pl4nted#word@127.0.0.1:3306/collection",
         "mysql://user:pl4nted-word@127.0.0.1:3306",
         "mysql://user:pl4nted-word@/collection",
         "mysql://user:pl4nted-word@127.0.0.1:port/collection",

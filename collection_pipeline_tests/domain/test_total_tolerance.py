@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from collection_pipeline.domain.cycle import JobPostingCollectionCycle, StoredCounts
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.judgement import is_abnormal, is_close_guarded
+from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import Fetched, SliceWork
 
 NOW = datetime(2026, 12, 1, 1, 0)
@@ -104,3 +105,27 @@ def test_completeness_equals_exact_integer_arithmetic(
     """R23a: floating point never moves the border by a row."""
     allowed = max(3, total * round(tolerance * 100) // 100)
     assert completed(fetched, total, tolerance).is_complete is (total - fetched <= allowed)
+
+
+@pytest.mark.parametrize(
+    ("pages", "is_complete"),
+    [
+        (["ab", "cd"], True),
+        (["ab", "", "cd"], False),
+        (["", "ab"], False),
+        (["ab", "", ""], True),
+        (["", ""], True),
+    ],
+)
+def test_an_empty_page_before_rows_proves_nothing_about_what_it_hides(
+    pages: list[str], is_complete: bool
+) -> None:
+    """R23, acceptance 14: reading goes on, but the end closes nothing."""
+    progress = CollectionProgress()
+    for page in pages:
+        progress = CollectionProgress.decoded(progress.after_page(list(page)).encoded())
+    cycle = replace(completed(4, None, 0.01), status=CycleStatus.RUNNING, progress=progress)
+    ended = cycle.complete(0.01, NOW)
+    assert ended.status is CycleStatus.SUCCESS
+    assert ended.is_complete is is_complete
+    assert ended.is_safe_to_apply_missed_delta is is_complete

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.store import cycle_repository
 from collection_pipeline.store.history import has_slice
 from collection_pipeline.store.migration import migrate
-from collection_pipeline.store.transaction import (
-    DatabaseUnavailable,
-)
 from collection_pipeline_tests.kit.database import LEASE, NOON, Store
 from collection_pipeline_tests.kit.proxy import DatabaseProxy
 from collection_pipeline_tests.kit.servers import create_database, private_server

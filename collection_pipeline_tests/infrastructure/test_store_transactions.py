@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.store.transaction import (
-    DatabaseUnavailable,
     TransactionRunner,
     is_conflict,
     is_lost,

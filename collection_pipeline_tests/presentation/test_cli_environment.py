@@ -78,3 +78,27 @@ def test_env_refuses_a_dagster_home_without_its_file(
     said = cli("env", DAGSTER_DATABASE_URL=store_url)
     assert said.code == 3
     assert "DAGSTER_HOME" in said.sentence
+
+
+def test_check_refuses_an_account_that_may_only_read(
+    cli: CommandLine, database_server: PrivateServer
+) -> None:
+    """Spec section 3: fit for work means that the queue's tables can be written."""
+    schema = cli.environment["COLLECTION_DATABASE_URL"].rsplit("/", 1)[1].split("?", 1)[0]
+    database_server.execute(
+        "DROP USER IF EXISTS 'only_reads'@'%'",
+        "CREATE USER 'only_reads'@'%' IDENTIFIED BY 'reader'",
+        f"GRANT SELECT ON `{schema}`.* TO 'only_reads'@'%'",
+    )
+    url = database_server.url_for("only_reads", "reader", schema)
+    refused = cli("check", DATABASE_URL=url)
+    assert refused.code == 3
+    assert "may not write" in refused.sentence
+
+
+def test_a_url_option_that_its_driver_cannot_read_is_named(cli: CommandLine) -> None:
+    """Spec section 3: exit code 3 and one sentence."""
+    url = cli.environment["COLLECTION_DATABASE_URL"] + "&read_timeout=abc"
+    refused = cli("check", DATABASE_URL=url)
+    assert refused.code == 3
+    assert "DATABASE_URL" in refused.sentence

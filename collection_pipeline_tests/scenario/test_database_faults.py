@@ -5,11 +5,11 @@ import threading
 import pytest
 
 from collection_pipeline.collection.dispatch import TickFailed
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.store import transaction
 from collection_pipeline.store.connection import open_engine
 from collection_pipeline.store.migration import migrate
-from collection_pipeline.store.transaction import DatabaseUnavailable
 from collection_pipeline_tests.kit.invariants import (
     assert_invariants,
     assert_nothing_was_judged,

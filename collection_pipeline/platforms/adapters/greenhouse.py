@@ -35,6 +35,7 @@ from collection_pipeline.platforms.adapters.text import (
 )
 from collection_pipeline.platforms.adapters.workplace import workplace_in, workplace_named
 from collection_pipeline.platforms.contract import (
+    BadResponse,
     InvalidCondition,
     ListPage,
     PlatformReply,
@@ -110,10 +111,12 @@ class GreenhouseAdapter:
         position: Position,  # noqa: ARG002 - the contract's signature
         reply: PlatformReply,
     ) -> ListPage:
-        """The whole board; fewer rows than ``meta.total`` are judged by R23a."""
+        """The whole board; somewhat fewer rows than ``meta.total`` are judged by R23a."""
         body = read_object(reply)
         total = required_count(as_object(body.get("meta"), "meta"), "total")
         rows = [read_greenhouse_row(row) for row in as_rows(body.get("jobs"), "jobs")]
+        if len(rows) > total or (total and not rows):
+            raise BadResponse("changed envelope: meta.total contradicts the number of jobs")
         return ListPage(rows, None, stated_total=total)
 
     def detail_request(self, condition: Condition, source_job_id: str) -> PlatformRequest:

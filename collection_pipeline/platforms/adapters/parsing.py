@@ -36,11 +36,24 @@ def read_json(reply: PlatformReply) -> object:
     if text.lstrip().startswith("<"):
         raise BadResponse("the body is HTML or XML, not JSON")
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(
+            text,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            object_pairs_hook=_without_repeats,
+        )
     except RecursionError:
         raise BadResponse("the body is nested too deeply") from None
     except ValueError:
         raise BadResponse("the body is not valid JSON, or it is cut off") from None
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> JsonObject:
+    """The object; two values for one key would let the last one hide rows or the next link."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise BadResponse("a key stands twice in one JSON object")
+    return found
 
 
 def read_object(reply: PlatformReply) -> JsonObject:

@@ -169,6 +169,10 @@ class WantedAdapter:
             return RefusedLink("the next link has no single limit and offset")
         if not 1 <= int(sizes[0]) <= _number_in(own, "limit"):
             return RefusedLink("the next link asks for pages of another size than allowed")
+        if int(offsets[0]) > _number_in(own, "offset") + _number_in(own, "limit"):
+            return RefusedLink("the next link skips rows")
+        if any(_values(own, key) not in ([], _values(merged, key)) for key in form.filters):
+            return RefusedLink("the next link changes the search condition")
         following: Position = {"form": form.name, "query": urlencode(merged)}
         try:
             Cursor(following).encoded()
@@ -190,6 +194,10 @@ def _next_link(body: JsonObject, *, is_full: bool) -> str | None:
     if link is not None and (not isinstance(link, str) or not link.strip()):
         raise BadResponse("changed envelope: links.next is neither a link nor null")
     return link
+
+
+def _values(query: Query, key: str) -> list[str]:
+    return sorted(value for name, value in query if name == key)
 
 
 def _query_of(position: Position) -> Query:

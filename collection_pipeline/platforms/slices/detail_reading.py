@@ -8,6 +8,7 @@ cycle's details.
 from datetime import datetime
 
 from collection_pipeline.domain.budget import RemainingBudget
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.posting import DetailTarget, PostingDetail
 from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import (
@@ -48,6 +49,12 @@ class DetailReading:
         """Try details until a budget or the permit ends them; the host's pause, if it asked."""
         if not self._asks_details():
             return None
+        try:
+            return self._read_targets()
+        except DatabaseUnavailable:
+            return None
+
+    def _read_targets(self) -> datetime | None:
         for target in self._targets(self._requests_left()):
             request = self._adapter.detail_request(self._condition, target.source_job_id)
             answer = self._executor.execute(
@@ -64,7 +71,7 @@ class DetailReading:
         return None
 
     def any_left(self) -> bool:
-        """Whether a detail is left to try in this cycle."""
+        """Whether a detail is left to try in this cycle; raises ``DatabaseUnavailable``."""
         return self._asks_details() and bool(self._targets(1))
 
     def _asks_details(self) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from collection_pipeline.domain.budget import RemainingBudget, first_exhausted
 from collection_pipeline.domain.cursor import Cursor, CursorTooLong
 from collection_pipeline.domain.failure import CollectionBudgetLimit, CollectionFailureReason
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import CollectionSliceDescriptor, SliceWork
 from collection_pipeline.platforms.contract import (
@@ -30,9 +31,9 @@ from collection_pipeline.platforms.wire.executor import (
 class ListEnd:
     """Why list reading ended.
 
-    ``interrupted``: the slice may send nothing more (asked to stop, switched off, out of time, or
-    paused by the host until ``resume_at``). ``exhausted``: the daily limit in the way of the page
-    at ``next_position``.
+    ``interrupted``: the slice may send nothing more (asked to stop, switched off, out of time, the
+    database away, or paused by the host until ``resume_at``). ``exhausted``: the daily limit in the
+    way of the page at ``next_position``.
     """
 
     list_ended: bool = False
@@ -75,8 +76,10 @@ class ListReading:
             if is_cut:
                 return ListEnd(next_position=position, exhausted=CollectionBudgetLimit.POSTINGS)
             if page.next_position is None or self._ends_at_total(page):
-                return ListEnd(list_ended=True)
+                return ListEnd(list_ended=True, interrupted=self._pages.is_database_away)
             position = page.next_position
+            if self._pages.is_database_away:
+                return ListEnd(next_position=position, interrupted=True)
 
     def _first_position(self) -> Position:
         rows = min(self._descriptor.slice_budget.postings, self._descriptor.daily_budget.postings)
@@ -110,9 +113,12 @@ class ListReading:
 
     def _request(self, position: Position) -> PlatformReply | ListEnd:
         request = self._adapter.list_request(self._condition, position)
-        answer = self._executor.execute(
-            request, self._adapter.policy, self._descriptor.min_delay_seconds
-        )
+        try:
+            answer = self._executor.execute(
+                request, self._adapter.policy, self._descriptor.min_delay_seconds
+            )
+        except DatabaseUnavailable:
+            return ListEnd(next_position=position, interrupted=True)
         match answer:
             case Paused():
                 return ListEnd(

@@ -1,8 +1,9 @@
 """Keeping a page's rows: each id once a slice, with what the store knows of it (R20, R22, R22a)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from collection_pipeline.domain.budget import RemainingBudget
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.posting import KnownPosting, ListedPosting, needs_detail
 from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import (
@@ -23,6 +24,7 @@ class PageKeeping:
         self._descriptor = descriptor
         self._work = work
         self._kept: set[str] = set()
+        self.is_database_away = False
         self._is_cut_at_budget = adapter.whole_board
         self._asks_details = (
             adapter.has_details and descriptor.source.detail_mode is not DetailMode.OFF
@@ -37,7 +39,7 @@ class PageKeeping:
         if page.rows and page.stated_total is not None:
             self._work.stated_total = page.stated_total
         fresh = self._distinct(page.rows, first_position)
-        known = self._descriptor.lookup.known_postings([row.source_job_id for row in fresh])
+        known = self._known([row.source_job_id for row in fresh])
         kept: list[ListedPosting] = []
         is_cut = False
         for row, position in fresh.items():
@@ -68,8 +70,20 @@ class PageKeeping:
         """Found or registered right after the page, before the next request (R25)."""
         names = {row.fields.company_name for row in rows if row.fields.company_name}
         unknown = sorted(names - self._work.company_ids.keys())
-        if unknown:
+        if not unknown or self.is_database_away:
+            return
+        try:
             self._work.company_ids.update(self._descriptor.lookup.resolve_companies(unknown))
+        except DatabaseUnavailable:
+            self.is_database_away = True
+
+    def _known(self, ids: Sequence[str]) -> Mapping[str, KnownPosting]:
+        """What is stored; nothing while the database is away, for rows are kept (R20)."""
+        try:
+            return self._descriptor.lookup.known_postings(ids)
+        except DatabaseUnavailable:
+            self.is_database_away = True
+            return {}
 
     def _distinct(
         self, rows: Sequence[ListedPosting], first_position: int

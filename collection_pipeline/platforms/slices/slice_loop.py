@@ -8,6 +8,7 @@ the detail budgets. Nothing is written here; what was read before a failure is k
 from collection_pipeline.domain.budget import RemainingBudget
 from collection_pipeline.domain.cursor import Cursor
 from collection_pipeline.domain.failure import CollectionBudgetLimit
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.slices import (
     CollectionSliceDescriptor,
     Failed,
@@ -75,8 +76,11 @@ class SliceLoop:
         """Complete, or the daily limit that forbids going on, or neither (R9, R21, R22)."""
         if not listed.list_ended:
             return False, listed.exhausted
-        if not details.any_left():
-            return True, None
+        try:
+            if not details.any_left():
+                return True, None
+        except DatabaseUnavailable:
+            return False, None  # not known yet: another slice will ask
         if self._daily_details_left() > 0:
             return False, None
         if self._descriptor.source.detail_mode is DetailMode.BEST_EFFORT:

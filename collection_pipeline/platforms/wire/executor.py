@@ -10,6 +10,7 @@ outside; the permit is asked; the first byte is written inside the slot's window
 The connection is opened ahead of the slot, since connecting must not delay the send.
 """
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.slices import (
     HostRequestThrottleGateway,
     SlicePermit,
@@ -253,7 +255,9 @@ class SourceRequestExecutor:
         self.statistics.requests_sent += 1
         if result.status in THROTTLED_STATUSES:
             wish = self._wish(result) or HOLD_BACK_DELAYS * delay_seconds
-            self._throttle.hold_back(host_key(request.base_url), min(wish, self._cap_seconds))
+            # The answer counts all the same: the request was sent.
+            with contextlib.suppress(DatabaseUnavailable):
+                self._throttle.hold_back(host_key(request.base_url), min(wish, self._cap_seconds))
         self.statistics.rate_limited_count += result.status == RATE_LIMITED_STATUS
         if isinstance(result, RequestFailed):
             return ExecutedRequest(None, result, sent=True, written=written)
