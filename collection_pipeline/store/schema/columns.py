@@ -8,7 +8,7 @@ would fall on the wrong side of the cutoff.
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Integer, MetaData, String, text
-from sqlalchemy.dialects.mysql import DATETIME, MEDIUMTEXT, TINYINT, VARCHAR
+from sqlalchemy.dialects.mysql import DATETIME, DOUBLE, MEDIUMTEXT, TINYINT, VARCHAR
 from sqlalchemy.types import TypeEngine
 
 TABLE_OPTIONS: dict[str, Any] = {
@@ -56,6 +56,12 @@ def big_id(name: str = "id") -> Column[int]:
 def counter(name: str) -> Column[int]:
     """A count that starts at 0."""
     return Column(name, Integer, nullable=False, server_default=text("0"))
+
+
+def real_number(name: str, *, nullable: bool = True) -> Column[Any]:
+    """A double. Named outright: importing Dagster changes how a plain ``Float`` is compiled."""
+    default = None if nullable else text("0")
+    return Column(name, DOUBLE(asdecimal=False), nullable=nullable, server_default=default)
 
 
 def switch(name: str, *, default: bool = False) -> Column[int]:

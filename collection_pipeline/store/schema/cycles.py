@@ -4,7 +4,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Date,
-    Float,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -23,6 +22,7 @@ from collection_pipeline.store.schema.columns import (
     key_text,
     long_text,
     metadata,
+    real_number,
     switch,
 )
 
@@ -104,9 +104,9 @@ slices = Table(
     counter("detail_request_count"),
     counter("detail_failure_count"),
     counter("rate_limited_count"),
-    Column("seconds", Float, nullable=False, server_default="0"),
-    Column("seconds_waited", Float, nullable=False, server_default="0"),
-    Column("least_interval_ms", Float),
+    real_number("seconds", nullable=False),
+    real_number("seconds_waited", nullable=False),
+    real_number("least_interval_ms"),
     instant("created_at", nullable=False),
     Index("ix_collection_slices_cycle_id", "cycle_id"),
     Index("ix_collection_slices_created_at", "created_at"),

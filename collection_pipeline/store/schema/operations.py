@@ -4,7 +4,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Date,
-    Float,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -21,6 +20,7 @@ from collection_pipeline.store.schema.columns import (
     instant,
     long_text,
     metadata,
+    real_number,
     switch,
 )
 
@@ -38,7 +38,7 @@ collection_ticks = Table(
     counter("claimed_count"),
     counter("slice_count"),
     counter("lost_count"),
-    Column("seconds", Float),
+    real_number("seconds"),
     Column("error", String(300)),
     Index("ix_collection_ticks_started_at", "started_at"),
     **TABLE_OPTIONS,

@@ -80,9 +80,11 @@ def upgrade() -> None:
             "detail_failure_count", sa.Integer(), server_default=sa.text("0"), nullable=False
         ),
         sa.Column("rate_limited_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("seconds", sa.Float(), server_default="0", nullable=False),
-        sa.Column("seconds_waited", sa.Float(), server_default="0", nullable=False),
-        sa.Column("least_interval_ms", sa.Float(), nullable=True),
+        sa.Column("seconds", mysql.DOUBLE(asdecimal=False), server_default="0", nullable=False),
+        sa.Column(
+            "seconds_waited", mysql.DOUBLE(asdecimal=False), server_default="0", nullable=False
+        ),
+        sa.Column("least_interval_ms", mysql.DOUBLE(asdecimal=False), nullable=True),
         sa.Column("created_at", mysql.DATETIME(fsp=6), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("lease_token", name=op.f("uq_collection_slices_lease_token")),

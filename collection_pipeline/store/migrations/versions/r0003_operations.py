@@ -48,7 +48,7 @@ def upgrade() -> None:
         sa.Column("claimed_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("slice_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("lost_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("seconds", sa.Float(), nullable=True),
+        sa.Column("seconds", mysql.DOUBLE(asdecimal=False), nullable=True),
         sa.Column("error", sa.String(length=300), nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("tick_id", name=op.f("uq_collection_ticks_tick_id")),
