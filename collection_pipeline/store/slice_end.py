@@ -9,6 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from collection_pipeline import checkpoints
 from collection_pipeline.domain.cycle import JobPostingCollectionCycle, StoredCounts
 from collection_pipeline.domain.health import SourceHealth
 from collection_pipeline.domain.posting import DetailState
@@ -80,7 +81,9 @@ class SliceEnd:
         counts = self._store_rows(connection, cycle, applied, now)
         ended = cycle.record_slice(applied.outcome, counts, token, now)
         work = applied.outcome.work
-        return self.finish(connection, ended, applied.attempt, work, counts, now)
+        stored = self.finish(connection, ended, applied.attempt, work, counts, now)
+        checkpoints.reach(checkpoints.BEFORE_COMMIT)
+        return stored
 
     def finish(
         self,

@@ -1,9 +1,9 @@
 """The command line in a process that a test kills (``python -m <this module> tick ...``).
 
 The process says on a pipe which named point it passes, and at the one that the environment names
-it kills or stops itself. Two points are the kit's own: the start, and just before the COMMIT that
-ends an attempt. A process to be stopped has one slice thread (``TICK_CLAIM_LIMIT`` 1): a frozen
-thread that claims would keep its locks until the server ends its session.
+it kills or stops itself. One point is the kit's own: the start. A process to be stopped has one
+slice thread (``TICK_CLAIM_LIMIT`` 1): a frozen thread that claims would keep its locks until the
+server ends its session.
 """
 
 import logging
@@ -12,9 +12,6 @@ import signal
 import sys
 import threading
 from collections import Counter
-from typing import Any
-
-from sqlalchemy import Connection, Engine, event
 
 from collection_pipeline import checkpoints
 from collection_pipeline.cli.main import main
@@ -50,28 +47,9 @@ class Points:
                 signal.pthread_kill(threading.get_ident(), self._signal)
 
 
-def watch_commits(points: Points) -> None:
-    """Reach ``before_commit`` when a transaction that holds an attempt's row is to commit."""
-    ending: set[int] = set()
-
-    def note(connection: Connection, _c: Any, statement: str, *_rest: Any) -> None:
-        if statement.startswith("INSERT INTO collection_slices"):
-            ending.add(id(connection.connection.dbapi_connection))
-
-    def commit(connection: Connection) -> None:
-        session = id(connection.connection.dbapi_connection)
-        if session in ending:
-            ending.discard(session)
-            points.reach(checkpoints.BEFORE_COMMIT)
-
-    event.listen(Engine, "before_cursor_execute", note)
-    event.listen(Engine, "commit", commit)
-
-
 if __name__ == "__main__":
     logging.basicConfig(level=os.environ.get(LOG_LEVEL, "WARNING"), stream=sys.stderr)
     watched = Points(dict(os.environ))
     checkpoints.install(watched.reach)
-    watch_commits(watched)
     watched.reach(STARTED)
     main()

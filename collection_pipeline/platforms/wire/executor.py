@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
+from collection_pipeline import checkpoints
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.slices import (
@@ -252,6 +253,7 @@ class SourceRequestExecutor:
         written: bool,
         request: PlatformRequest,
     ) -> ExecutedRequest:
+        checkpoints.reach(checkpoints.AFTER_REPLY)
         self.statistics.requests_sent += 1
         if result.status in THROTTLED_STATUSES:
             wish = self._wish(result) or HOLD_BACK_DELAYS * delay_seconds
