@@ -12,6 +12,15 @@ from collection_pipeline.collection.slice_processor import SliceReport
 from collection_pipeline.orchestration.assets import slice_events
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
 
+DISPATCH_CONFIG = {
+    "drain": dg.Field(bool, default_value=False, description="Go on until nothing is due."),
+    "max_seconds": dg.Field(
+        dg.Noneable(float),
+        default_value=None,
+        is_required=False,
+        description="No claim and no request after so many seconds.",
+    ),
+}
 SHORT_JOB_SECONDS = "900"
 DRAIN_SECONDS = "43200"
 DISPATCH_TAG = "collection/dispatch"
@@ -50,15 +59,7 @@ def create_cycles(
 
 @dg.op(
     description="One tick: recover, prepare, claim, and work slices in threads (R5 to R11).",
-    config_schema={
-        "drain": dg.Field(bool, default_value=False, description="Go on until nothing is due."),
-        "max_seconds": dg.Field(
-            dg.Noneable(float),
-            default_value=None,
-            is_required=False,
-            description="No claim and no request after so many seconds.",
-        ),
-    },
+    config_schema=DISPATCH_CONFIG,
 )
 def dispatch_slices(
     context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
@@ -106,17 +107,7 @@ def daily_cycle_creation() -> None:
     create_cycles()
 
 
-@dg.config_mapping(
-    config_schema={
-        "drain": dg.Field(bool, default_value=False, description="Go on until nothing is due."),
-        "max_seconds": dg.Field(
-            dg.Noneable(float),
-            default_value=None,
-            is_required=False,
-            description="No claim and no request after so many seconds.",
-        ),
-    }
-)
+@dg.config_mapping(config_schema=DISPATCH_CONFIG)
 def dispatch_config(values: dict[str, object]) -> dict[str, object]:
     """``{drain: true, max_seconds: 60}`` as the whole run configuration."""
     seconds = values["max_seconds"]

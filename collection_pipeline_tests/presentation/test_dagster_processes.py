@@ -3,11 +3,13 @@
 import signal
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from collection_pipeline.orchestration.jobs import JOBS
 from collection_pipeline_tests.kit.dagster_sensor import skip_reason
 from collection_pipeline_tests.kit.dagster_world import (
     PATIENCE_SECONDS,
@@ -92,7 +94,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             process.wait()
 
 
-def test_a_launched_run_waits_in_the_queue_for_the_daemon(
+def test_launched_runs_of_every_job_wait_in_the_queue_for_the_daemon(
     open_stack: OpenStack, open_instance: OpenInstance, dagster_url: str, tmp_path: Path
 ) -> None:
     """Spec section 1: a launch only enqueues; the daemon starts it and it succeeds."""
@@ -101,21 +103,28 @@ def test_a_launched_run_waits_in_the_queue_for_the_daemon(
     instance = open_instance(stack)
     environment = _environment(stack, tmp_path / "home", dagster_url)
     log = tmp_path / "log"
-    launch = dagster_process(environment, *LAUNCH, "collection_dispatch", output=log)
-    assert launch.wait(PATIENCE_SECONDS) == 0, log.read_text(encoding="utf-8")
-    (run,) = instance.get_runs()
-    assert run.status is dg.DagsterRunStatus.QUEUED
-    assert run.tags["collection/dispatch"] == "tick"
+    for job in JOBS:
+        launch = dagster_process(environment, *LAUNCH, job.name, output=log)
+        assert launch.wait(PATIENCE_SECONDS) == 0, log.read_text(encoding="utf-8")
+    queued = instance.get_runs()
+    assert {run.job_name for run in queued} == {job.name for job in JOBS}
+    assert {run.status for run in queued} == {dg.DagsterRunStatus.QUEUED}
     assert "1 dispatch run(s)" in skip_reason(instance)
     assert stack.requests() == []
     daemon = dagster_process(
         environment, "dagster._daemon", "run", "-m", "collection_pipeline.definitions", output=log
     )
     try:
-        wait_until("the daemon ran it", lambda: instance.get_runs()[-1].is_finished)
+        for run in queued:
+            wait_until(f"{run.job_name} ended", partial(_is_finished, instance, run.run_id))
     finally:
         _end(daemon)
-    assert instance.get_runs()[-1].run_id == run.run_id
-    ended = instance.get_runs()[-1].status
-    assert ended is dg.DagsterRunStatus.SUCCESS, log.read_text(encoding="utf-8")
+    ended = [instance.get_run_by_id(run.run_id) for run in queued]
+    succeeded = [run for run in ended if run and run.status is dg.DagsterRunStatus.SUCCESS]
+    assert len(succeeded) == len(JOBS), log.read_text(encoding="utf-8")
     assert stack.end_of(board) == ("SUCCESS", None)
+
+
+def _is_finished(instance: dg.DagsterInstance, run_id: str) -> bool:
+    run = instance.get_run_by_id(run_id)
+    return run is not None and run.is_finished
