@@ -6,6 +6,7 @@ from collection_pipeline_tests.kit.database_fixtures import (
     other,
     store,
     store_url,
+    yesterdays,
 )
 from collection_pipeline_tests.kit.servers import database_server, database_url
 
@@ -17,4 +18,5 @@ __all__ = [
     "other",
     "store",
     "store_url",
+    "yesterdays",
 ]

@@ -1,6 +1,6 @@
 """The missed/close delta: only a safe end marks what it did not see (R7, R17, R30, R32, I4)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -36,25 +36,6 @@ OpenStore = Callable[..., Store]
 def closing_columns(store: Store) -> list[dict[str, Any]]:
     """What only the delta may touch, of every posting."""
     return store.rows(f"SELECT source_job_id, {', '.join(CLOSING)} FROM job_postings ORDER BY id")
-
-
-@pytest.fixture
-def yesterdays(store: Store) -> Iterator[int]:
-    """A source of three postings: one sighted yesterday, one missed once, one closed."""
-    source = store.add_source()
-    store.now = NOON - ONE_DAY
-    collect_day(store, source, complete(work_of(["1", "2", "3", "4"])))
-    store.write(
-        "UPDATE job_postings SET status = 'MISSED', status_reason = 'MISSED', "
-        "missed_count = 1 WHERE source_job_id = '3'"
-    )
-    store.write(
-        "UPDATE job_postings SET status = 'CLOSED', status_reason = 'x', "
-        "missed_count = 2, closed_at = :now WHERE source_job_id = '4'",
-        now=store.now,
-    )
-    store.now = NOON
-    yield source
 
 
 @pytest.mark.parametrize("end", UNSAFE_ENDS)

@@ -1,6 +1,6 @@
 """A terminal transition: the delta where it is safe, then its traces, all at once (R30 to R33)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -29,25 +29,6 @@ from collection_pipeline_tests.kit.statement_costs import listening, plan_of
 
 ONE_DAY = timedelta(days=1)
 OpenStore = Callable[..., Store]
-
-
-@pytest.fixture
-def yesterdays(store: Store) -> Iterator[int]:
-    """A source of three postings: one sighted yesterday, one missed once, one closed."""
-    source = store.add_source()
-    store.now = NOON - ONE_DAY
-    collect_day(store, source, complete(work_of(["1", "2", "3", "4"])))
-    store.write(
-        "UPDATE job_postings SET status = 'MISSED', status_reason = 'MISSED', "
-        "missed_count = 1 WHERE source_job_id = '3'"
-    )
-    store.write(
-        "UPDATE job_postings SET status = 'CLOSED', status_reason = 'x', "
-        "missed_count = 2, closed_at = :now WHERE source_job_id = '4'",
-        now=store.now,
-    )
-    store.now = NOON
-    yield source
 
 
 ENDS = [end for end in UNSAFE_ENDS if end is not end_unfinished]

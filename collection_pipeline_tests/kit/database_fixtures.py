@@ -6,6 +6,7 @@ ends, after the sessions it left were ended.
 
 import contextlib
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pymysql
@@ -15,8 +16,9 @@ from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.store.connection import open_engine
 from collection_pipeline.store.migration import VERSION_TABLE, migrate
 from collection_pipeline.store.schema import metadata
-from collection_pipeline_tests.kit.database import Store
+from collection_pipeline_tests.kit.database import NOON, Store
 from collection_pipeline_tests.kit.servers import create_database, drop_database
+from collection_pipeline_tests.kit.slices import collect_day, complete, work_of
 
 FEW_ROWS = 2_000
 
@@ -88,3 +90,22 @@ def _empty(server: PrivateServer, database: str) -> None:
             elif rows:
                 cursor.execute(f"DELETE FROM {name}")
         connection.commit()
+
+
+@pytest.fixture
+def yesterdays(store: Store) -> Iterator[int]:
+    """A source of three postings: one sighted yesterday, one missed once, one closed."""
+    source = store.add_source()
+    store.now = NOON - timedelta(days=1)
+    collect_day(store, source, complete(work_of(["1", "2", "3", "4"])))
+    store.write(
+        "UPDATE job_postings SET status = 'MISSED', status_reason = 'MISSED', "
+        "missed_count = 1 WHERE source_job_id = '3'"
+    )
+    store.write(
+        "UPDATE job_postings SET status = 'CLOSED', status_reason = 'x', "
+        "missed_count = 2, closed_at = :now WHERE source_job_id = '4'",
+        now=store.now,
+    )
+    store.now = NOON
+    yield source
