@@ -29,6 +29,8 @@ PLATFORM_PREFIXES = ("WANTED", "SARAMIN", "JUMPIT", "GREENHOUSE", "LEVER")
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 DATABASE_SCHEMES = frozenset({"mysql", "mysql+pymysql", "mysql+mysqldb"})
 
+WEBHOOK_FORMATS = ("json", "slack")
+
 
 class InvalidSetting(ValueError):
     """A setting whose value cannot be used; the message names the variable and says what to do."""
@@ -67,6 +69,7 @@ NUMBERS = (
     NumberSetting("SOURCE_BROKEN_AFTER_DAYS", 3, "days", 365),
     NumberSetting("CLOSE_AFTER_MISSED_CYCLES", 2, "cycles", 365),
     NumberSetting("UNCONFIRMED_AFTER_DAYS", 7, "days", 365),
+    NumberSetting("WEBHOOK_DEADLINE_SECONDS", 10, "seconds", 60),
 )
 _NUMBERS_BY_NAME = {number.name: number for number in NUMBERS}
 PLATFORM_NUMBERS = (
@@ -87,6 +90,9 @@ class Settings:
     base_urls: Mapping[str, str]
     sla_cutoff: time = time(9, 0)
     simulation: bool = False
+    webhook_format: str = "json"
+    morning_hook: str | None = None
+    dagster_ui_url: str | None = None
     database_url: str | None = field(default=None, repr=False)
     dagster_database_url: str | None = field(default=None, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -127,11 +133,15 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         },
         sla_cutoff=_clock_time(environ, "SLA_CUTOFF", time(9, 0)),
         simulation=_switch(environ, "SIMULATION"),
+        webhook_format=_choice(environ, "WEBHOOK_FORMAT", WEBHOOK_FORMATS),
+        morning_hook=_function_name(environ, "MORNING_HOOK"),
+        dagster_ui_url=_page_url(environ, "DAGSTER_UI_URL"),
         database_url=_database_url(environ, "DATABASE_URL"),
         dagster_database_url=_database_url(environ, "DAGSTER_DATABASE_URL"),
         secrets=_secrets(environ),
     )
     _check_lease(settings)
+    _check_webhook(settings.secrets.get("WEBHOOK_URL"))
     return settings
 
 
@@ -189,6 +199,45 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
     if text in {"1", "on", "true"}:
         return True
     raise InvalidSetting(f"{PREFIX}{name}={text!r}: write 1 or 0")
+
+
+def _choice(environ: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    text = environ.get(PREFIX + name, "").strip().lower() or choices[0]
+    if text not in choices:
+        raise InvalidSetting(f"{PREFIX}{name}={text!r}: write {' or '.join(choices)}")
+    return text
+
+
+def _function_name(environ: Mapping[str, str], name: str) -> str | None:
+    text = environ.get(PREFIX + name, "").strip()
+    if text and not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text):
+        raise InvalidSetting(f"{PREFIX}{name}={text!r}: write package.module:function")
+    return text or None
+
+
+def _page_url(environ: Mapping[str, str], name: str) -> str | None:
+    text = environ.get(PREFIX + name, "").strip().rstrip("/")
+    if not text:
+        return None
+    if not re.fullmatch(r"https?://[^\s/@?#\"'<>]+(/[^\s@?#\"'<>]*)?", text):
+        raise InvalidSetting(f"{PREFIX}{name}: write the address of a page, such as https://host")
+    return text
+
+
+def _check_webhook(url: str | None) -> None:
+    """The address is a secret: it is judged here and never shown."""
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    is_local = parts.scheme == "http" and parts.hostname in LOOPBACK_HOSTS
+    if not (is_local or (parts.scheme == "https" and parts.hostname)) or re.search(r"\s", url):
+        raise InvalidSetting(
+            f"{PREFIX}WEBHOOK_URL: write an https address (http for loopback only)"
+        )
 
 
 def _database_url(environ: Mapping[str, str], name: str) -> str | None:

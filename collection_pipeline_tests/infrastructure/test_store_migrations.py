@@ -28,7 +28,7 @@ from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS, rivals
 
 FOLDER = Path(migration.__file__).parent / "migrations"
 REVISIONS = [script.revision for script in ScriptDirectory(str(FOLDER)).walk_revisions()][::-1]
-EXPANDING = {"create_table", "create_index"}
+EXPANDING = {"create_table", "create_index", "add_column"}
 
 
 @pytest.fixture

@@ -69,6 +69,8 @@ cycles = Table(
         "id",
     ),
     Index("ix_cycles_recovery", "cycle_status", "lease_until"),
+    Index("ix_cycles_date_source", "run_date", "job_source_id"),
+    Index("ix_cycles_status_date_source", "cycle_status", "run_date", "job_source_id"),
     **TABLE_OPTIONS,
 )
 
@@ -132,6 +134,7 @@ runs = Table(
     instant("created_at", nullable=False, now=True),
     UniqueConstraint("job_source_id", "run_date", name="uq_runs_source_date"),
     Index("ix_runs_run_date", "run_date"),
+    Index("ix_runs_date_source", "run_date", "job_source_id"),
     **TABLE_OPTIONS,
 )
 

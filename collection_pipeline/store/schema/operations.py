@@ -70,7 +70,25 @@ sla_snapshot_items = Table(
     counter("detail_request_count"),
     switch("abnormal"),
     switch("close_guarded"),
+    Column("platform", ascii_text(20)),
+    Column("source_type", ascii_text(20)),
+    Column("reason", ascii_text(20)),
     PrimaryKeyConstraint("snapshot_id", "job_source_id"),
+    **TABLE_OPTIONS,
+)
+
+sla_capture_attempts = Table(
+    "job_posting_collection_sla_capture_attempts",
+    metadata,
+    big_id(),
+    Column("snapshot_date", Date, nullable=False),
+    Column("worker", String(200), nullable=False),
+    Column("dagster_run_id", ascii_text(64)),
+    instant("began_at", nullable=False),
+    instant("asked_at"),
+    instant("ended_at"),
+    Column("outcome", ascii_text(20)),
+    Index("ix_sla_capture_attempts_snapshot_date", "snapshot_date"),
     **TABLE_OPTIONS,
 )
 

@@ -62,6 +62,7 @@ job_source_health = Table(
     Column("judged_date", Date),
     Column("broken_since", Date),
     instant("updated_at", nullable=False, now=True),
+    Column("broken_notified_since", Date),
     **TABLE_OPTIONS,
 )
 

@@ -1,0 +1,1 @@
+"""Telling people: messages, their forms, and the webhook that carries them."""

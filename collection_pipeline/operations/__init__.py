@@ -1,0 +1,1 @@
+"""The read-only operations service: API, health, metrics and page."""

@@ -1,0 +1,88 @@
+"""Plain reads of snapshot headers and items; both are immutable once the header is final (R39)."""
+
+from datetime import date, datetime
+
+from sqlalchemy import Connection, Row, func, select
+
+from collection_pipeline.domain.cycle_status import CycleStatus
+from collection_pipeline.domain.snapshot import (
+    LATE_STATUSES,
+    CaptureStatus,
+    SnapshotHeader,
+    SnapshotItem,
+)
+from collection_pipeline.store.schema.operations import sla_snapshot_items, sla_snapshots
+
+MOST_ITEMS = 100_000
+
+
+class SlaSnapshots:
+    """Reads on a connection of the caller's transaction; takes no lock."""
+
+    def header(self, connection: Connection, day: date) -> SnapshotHeader | None:
+        """The day's header, or ``None`` where none was made."""
+        statement = select(sla_snapshots).where(sla_snapshots.c.snapshot_date == day)
+        row = connection.execute(statement).one_or_none()
+        return None if row is None else _header(row)
+
+    def pending_scheduled_before(
+        self, connection: Connection, instant: datetime
+    ) -> list[SnapshotHeader]:
+        """Headers that should have become final, by day. ``instant`` is naive UTC."""
+        statement = (
+            select(sla_snapshots)
+            .where(
+                sla_snapshots.c.capture_status == CaptureStatus.PENDING.value,
+                sla_snapshots.c.scheduled_at < instant,
+            )
+            .order_by(sla_snapshots.c.snapshot_date)
+        )
+        return [_header(row) for row in connection.execute(statement)]
+
+    def items(
+        self, connection: Connection, snapshot_id: int, limit: int = MOST_ITEMS
+    ) -> list[SnapshotItem]:
+        """A snapshot's items by source; of a header that is not CAPTURED there are none."""
+        statement = (
+            select(sla_snapshot_items)
+            .where(sla_snapshot_items.c.snapshot_id == snapshot_id)
+            .order_by(sla_snapshot_items.c.job_source_id)
+            .limit(limit)
+        )
+        return [_item(row) for row in connection.execute(statement)]
+
+    def late_count(self, connection: Connection, snapshot_id: int) -> int:
+        """How many items of a CAPTURED snapshot were late (R42)."""
+        statement = select(func.count()).where(
+            sla_snapshot_items.c.snapshot_id == snapshot_id,
+            sla_snapshot_items.c.cycle_status.in_(sorted(LATE_STATUSES)),
+        )
+        return connection.execute(statement).scalar_one()
+
+
+def _header(row: Row[tuple[object, ...]]) -> SnapshotHeader:
+    return SnapshotHeader(
+        row.id,
+        row.snapshot_date,
+        row.scheduled_at,
+        CaptureStatus(row.capture_status),
+        row.captured_at,
+        row.miss_reason,
+    )
+
+
+def _item(row: Row[tuple[object, ...]]) -> SnapshotItem:
+    return SnapshotItem(
+        row.job_source_id,
+        row.source_label,
+        CycleStatus(row.cycle_status),
+        bool(row.is_complete),
+        row.fetched_count,
+        row.list_page_count,
+        row.detail_request_count,
+        bool(row.abnormal),
+        bool(row.close_guarded),
+        row.platform,
+        row.source_type,
+        row.reason,
+    )

@@ -1,0 +1,1 @@
+"""Reads for people and monitors: plain, bounded, without a lock."""
