@@ -24,6 +24,7 @@ PLATFORM_BASE_URLS = {
     "GREENHOUSE": "https://boards-api.greenhouse.io",
     "LEVER": "https://api.lever.co",
     "LEVER_EU": "https://api.eu.lever.co",
+    "LIBRARY": "https://api.data.go.kr",
 }
 PLATFORM_PREFIXES = ("WANTED", "SARAMIN", "JUMPIT", "GREENHOUSE", "LEVER")
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -70,6 +71,7 @@ NUMBERS = (
     NumberSetting("CLOSE_AFTER_MISSED_CYCLES", 2, "cycles", 365),
     NumberSetting("UNCONFIRMED_AFTER_DAYS", 7, "days", 365),
     NumberSetting("WEBHOOK_DEADLINE_SECONDS", 10, "seconds", 60),
+    NumberSetting("LIBRARY_LEAST_SHARE_PERCENT", 80, "percent", 100),
 )
 _NUMBERS_BY_NAME = {number.name: number for number in NUMBERS}
 PLATFORM_NUMBERS = (

@@ -1,0 +1,1 @@
+"""The monthly ingest of the public library register (spec section 11)."""
