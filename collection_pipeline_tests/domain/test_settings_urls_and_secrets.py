@@ -16,6 +16,11 @@ from collection_pipeline.settings import (
 PLANTED = "pl4nted/secret=="
 
 
+def planted(name: str) -> str:
+    """A secret that the setting accepts; the webhook's is an address."""
+    return f"https://hooks.test/{PLANTED}" if name == "WEBHOOK_URL" else PLANTED
+
+
 def refused(**environ: str) -> str:
     """The error text for these variables (named without the prefix)."""
     with pytest.raises(InvalidSetting) as caught:
@@ -112,9 +117,9 @@ def test_another_database_url_is_refused_without_showing_it(name: str, url: str)
 def test_a_secret_comes_from_the_environment_or_from_a_file(name: str, tmp_path: Path) -> None:
     """Spec section 3: each also as ``..._FILE``."""
     file = tmp_path / "secret"
-    file.write_text(f"{PLANTED}\n", encoding="utf-8")
-    assert load_settings({PREFIX + name: PLANTED}).secrets == {name: PLANTED}
-    assert load_settings({f"{PREFIX}{name}_FILE": str(file)}).secrets == {name: PLANTED}
+    file.write_text(f"{planted(name)}\n", encoding="utf-8")
+    assert load_settings({PREFIX + name: planted(name)}).secrets == {name: planted(name)}
+    assert load_settings({f"{PREFIX}{name}_FILE": str(file)}).secrets == {name: planted(name)}
     assert load_settings({}).secrets == {}
 
 
@@ -134,7 +139,7 @@ def test_a_secret_given_twice_or_unreadable_is_refused_by_name(name: str, tmp_pa
 
 def test_no_secret_shows_in_repr_or_text() -> None:
     """R29: settings travel into logs and tracebacks."""
-    environ = {PREFIX + name: f"{PLANTED}-{name}" for name in SECRET_NAMES}
+    environ = {PREFIX + name: f"{planted(name)}-{name}" for name in SECRET_NAMES}
     for name in ("DATABASE_URL", "DAGSTER_DATABASE_URL"):
         environ[PREFIX + name] = "mysql://user:pl4nted-word@127.0.0.1/collection"
     settings = load_settings(environ)
@@ -145,5 +150,53 @@ def test_no_secret_shows_in_repr_or_text() -> None:
 
 def test_no_secret_shows_when_another_setting_is_wrong() -> None:
     """R29: the error of one variable carries nothing of the others."""
-    environ = {name: f"{PLANTED}-{name}" for name in SECRET_NAMES}
+    environ = {name: f"{planted(name)}-{name}" for name in SECRET_NAMES}
     assert "pl4nted" not in refused(**environ, TICK_CLAIM_LIMIT="0")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://hooks.test/pl4nted",
+        "hooks.test/pl4nted",
+        "ftp://h/pl4nted",
+        "https://",
+        "https://h:x/p",
+    ],
+)
+def test_a_webhook_without_https_is_refused_and_not_shown(address: str) -> None:
+    """R29, R40: the address is a secret, so the sentence names only the variable."""
+    sentence = refused(WEBHOOK_URL=address)
+    assert f"{PREFIX}WEBHOOK_URL" in sentence and "pl4nted" not in sentence
+    assert load_settings({f"{PREFIX}WEBHOOK_URL": "http://127.0.0.1:9/x"}).secrets
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("WEBHOOK_FORMAT", "xml"),
+        ("MORNING_HOOK", "no_function"),
+        ("MORNING_HOOK", "package.module:"),
+        ("DAGSTER_UI_URL", "javascript:alert(1)"),
+        ("DAGSTER_UI_URL", "http://user:word@host"),
+        ("DAGSTER_UI_URL", 'http://host/"><script>'),
+    ],
+)
+def test_a_wrong_choice_name_or_page_address_is_refused_by_name(name: str, wrong: str) -> None:
+    """Spec section 3: one sentence that names the variable and says what to write."""
+    assert f"{PREFIX}{name}" in refused(**{name: wrong})
+
+
+def test_choice_name_and_page_address_are_read() -> None:
+    """R40: format, hook, and where the page's run links lead."""
+    settings = load_settings(
+        {
+            f"{PREFIX}WEBHOOK_FORMAT": "Slack",
+            f"{PREFIX}MORNING_HOOK": "alerts.morning:start",
+            f"{PREFIX}DAGSTER_UI_URL": "https://dagster.test/ui/",
+        }
+    )
+    assert settings.webhook_format == "slack"
+    assert settings.morning_hook == "alerts.morning:start"
+    assert settings.dagster_ui_url == "https://dagster.test/ui"
+    assert load_settings({}).webhook_format == "json"
