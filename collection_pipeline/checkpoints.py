@@ -1,6 +1,6 @@
 """Named points that a worker passes; nothing happens there unless a test installs a hook.
 
-Tests kill or stop a worker process exactly here (acceptance of R11, R14, R19a).
+Tests kill or stop a worker process exactly here (acceptance of R11, R14, R19a, R36).
 """
 
 from collections.abc import Callable
@@ -10,6 +10,12 @@ AFTER_REPLY = "after_reply"
 BEFORE_STORE = "before_store"
 BEFORE_COMMIT = "before_commit"
 AFTER_STORE = "after_store"
+BEFORE_CAPTURE = "before_capture"
+BEFORE_CAPTURE_COMMIT = "before_capture_commit"
+AFTER_LIBRARY_PAGE = "after_library_page"
+AFTER_LIBRARY_CHUNK = "after_library_chunk"
+BEFORE_LIBRARY_STALE = "before_library_stale"
+BEFORE_LIBRARY_COMMIT = "before_library_commit"
 
 _hook: Callable[[str], None] | None = None
 

@@ -6,13 +6,17 @@ at the cutoff; nothing here looks at a cycle.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from collection_pipeline.domain.cycle_status import CycleStatus
 
 CAPTURE_LEAD_SECONDS = 1.0
 """How long before the cutoff the gate is asked for (R38)."""
+EARLIEST_START = timedelta(minutes=5)
+"""A capture that is started longer ahead of its cutoff ends at once instead of waiting."""
+SETTLING_SECONDS = 1.0
+"""How long after the tolerance recovery leaves a capture that is just committing alone."""
 
 
 class CaptureStatus(StrEnum):
@@ -78,6 +82,38 @@ class SnapshotHeader:
     status: CaptureStatus
     captured_at: datetime | None = None
     miss_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class CaptureWindow:
+    """The instants of one day's capture (R38); naive UTC, durations in seconds."""
+
+    scheduled_at: datetime
+    tolerance_seconds: float
+    late_start_seconds: float
+
+    @property
+    def earliest_start(self) -> datetime:
+        """From here on a capturing run waits for its cutoff."""
+        return self.scheduled_at - EARLIEST_START
+
+    @property
+    def asks_from(self) -> datetime:
+        """The gate is not asked for before this: writers wait from then on."""
+        return self.scheduled_at - timedelta(seconds=CAPTURE_LEAD_SECONDS)
+
+    def is_late_to_ask(self, instant: datetime) -> bool:
+        """Whether writes of after the cutoff may have come between: no capture any more."""
+        return instant > self.scheduled_at + timedelta(seconds=self.late_start_seconds)
+
+    def is_late_to_capture(self, instant: datetime) -> bool:
+        """Whether a gate that is granted now is granted beyond the tolerance."""
+        return instant > self.scheduled_at + timedelta(seconds=self.tolerance_seconds)
+
+    def is_overdue(self, instant: datetime) -> bool:
+        """Whether nobody can capture any more, so that recovery makes the header final."""
+        settled = timedelta(seconds=self.tolerance_seconds + SETTLING_SECONDS)
+        return instant > self.scheduled_at + settled
 
 
 def late_count(status: CaptureStatus, items: Iterable[SnapshotItem]) -> int | None:

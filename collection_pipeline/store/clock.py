@@ -16,6 +16,7 @@ from collection_pipeline.store.schema.operations import simulation_clock
 _NOW = text(
     "SELECT UTC_TIMESTAMP(6), (SELECT offset_microseconds FROM simulation_clock WHERE id = 1)"
 )
+_OFFSET = select(simulation_clock.c.offset_microseconds).where(simulation_clock.c.id == 1)
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -35,6 +36,10 @@ class DatabaseClock:
     def today(self, connection: Connection) -> date:
         """The KST calendar day."""
         return run_date_of(self.now(connection))
+
+    def is_simulated(self, connection: Connection) -> bool:
+        """Whether an offset is in force, so that now is not the server's own time."""
+        return bool(connection.execute(_OFFSET).scalar_one_or_none())
 
     def move_to(self, connection: Connection, target: datetime) -> datetime:
         """Make now be ``target`` (naive UTC); ``ClockCannotGoBack`` for an earlier moment."""

@@ -14,8 +14,10 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from collection_pipeline.domain.kst import utc_of_kst
+from collection_pipeline.domain.snapshot import SnapshotHeader
 from collection_pipeline.store.clock import DatabaseClock
 from collection_pipeline.store.schema.operations import sla_snapshots
+from collection_pipeline.store.snapshots import header_of
 from collection_pipeline.store.transaction import TransactionRunner
 
 T = TypeVar("T")
@@ -106,6 +108,20 @@ def hold_for_write(connection: Connection, run_date: date) -> None:
     ).one_or_none()
     if row is None:
         raise GateMissing(f"no snapshot header for {run_date}")
+
+
+def hold_for_capture(connection: Connection, day: date) -> SnapshotHeader:
+    """Take the gate of ``day`` exclusively and read its header; raises ``GateMissing``.
+
+    From the request on no new write of that day begins (R38), so ask for it only when what follows
+    is short. Never in a transaction that holds it shared.
+    """
+    row = connection.execute(
+        select(sla_snapshots).where(sla_snapshots.c.snapshot_date == day).with_for_update()
+    ).one_or_none()
+    if row is None:
+        raise GateMissing(f"no snapshot header for {day}")
+    return header_of(row)
 
 
 def _has_header(connection: Connection, day: date) -> bool:

@@ -1,11 +1,13 @@
 """Plain reads of snapshot headers and items; both are immutable once the header is final (R39)."""
 
 from datetime import date, datetime
+from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.snapshot import (
+    FINAL_STATUSES,
     LATE_STATUSES,
     CaptureStatus,
     SnapshotHeader,
@@ -23,12 +25,12 @@ class SlaSnapshots:
         """The day's header, or ``None`` where none was made."""
         statement = select(sla_snapshots).where(sla_snapshots.c.snapshot_date == day)
         row = connection.execute(statement).one_or_none()
-        return None if row is None else _header(row)
+        return None if row is None else header_of(row)
 
     def pending_scheduled_before(
         self, connection: Connection, instant: datetime
     ) -> list[SnapshotHeader]:
-        """Headers that should have become final, by day. ``instant`` is naive UTC."""
+        """PENDING headers with an earlier cutoff, by day. ``instant`` is naive UTC."""
         statement = (
             select(sla_snapshots)
             .where(
@@ -37,7 +39,30 @@ class SlaSnapshots:
             )
             .order_by(sla_snapshots.c.snapshot_date)
         )
-        return [_header(row) for row in connection.execute(statement)]
+        return [header_of(row) for row in connection.execute(statement)]
+
+    def newest_until(self, connection: Connection, day: date) -> SnapshotHeader | None:
+        """The newest header of ``day`` or of an earlier day; ``None`` before the first."""
+        statement = (
+            select(sla_snapshots)
+            .where(sla_snapshots.c.snapshot_date <= day)
+            .order_by(sla_snapshots.c.snapshot_date.desc())
+            .limit(1)
+        )
+        row = connection.execute(statement).one_or_none()
+        return None if row is None else header_of(row)
+
+    def final_since(self, connection: Connection, first_day: date) -> list[SnapshotHeader]:
+        """Headers of ``first_day`` and later that never change again, by day."""
+        statement = (
+            select(sla_snapshots)
+            .where(
+                sla_snapshots.c.snapshot_date >= first_day,
+                sla_snapshots.c.capture_status.in_(sorted(FINAL_STATUSES)),
+            )
+            .order_by(sla_snapshots.c.snapshot_date)
+        )
+        return [header_of(row) for row in connection.execute(statement)]
 
     def items(
         self, connection: Connection, snapshot_id: int, limit: int = MOST_ITEMS
@@ -51,6 +76,11 @@ class SlaSnapshots:
         )
         return [_item(row) for row in connection.execute(statement)]
 
+    def item_count(self, connection: Connection, snapshot_id: int) -> int:
+        """How many sources a snapshot has."""
+        statement = select(func.count()).where(sla_snapshot_items.c.snapshot_id == snapshot_id)
+        return connection.execute(statement).scalar_one()
+
     def late_count(self, connection: Connection, snapshot_id: int) -> int:
         """How many items of a CAPTURED snapshot were late (R42)."""
         statement = select(func.count()).where(
@@ -60,7 +90,8 @@ class SlaSnapshots:
         return connection.execute(statement).scalar_one()
 
 
-def _header(row: Row[tuple[object, ...]]) -> SnapshotHeader:
+def header_of(row: Row[Any]) -> SnapshotHeader:
+    """A whole row of the headers' table as a value."""
     return SnapshotHeader(
         row.id,
         row.snapshot_date,
