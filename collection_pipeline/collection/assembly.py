@@ -11,9 +11,13 @@ from sqlalchemy import Engine
 from collection_pipeline.collection.cleanup import SeenRowCleanup
 from collection_pipeline.collection.creation import CollectionCycleDomainService
 from collection_pipeline.collection.dispatch import CollectionDispatchUseCase
+from collection_pipeline.collection.notifications import OperationsNotifications
 from collection_pipeline.collection.preparation import CyclePreparation
 from collection_pipeline.collection.slice_processor import CollectionSliceProcessor
+from collection_pipeline.collection.snapshot import CollectionSlaSnapshotDomainService
+from collection_pipeline.collection.snapshot_attempt import gate_session_terms
 from collection_pipeline.domain.source import Platform
+from collection_pipeline.notification.webhook import open_notifier
 from collection_pipeline.platforms.adapters.registry import build_registry
 from collection_pipeline.platforms.contract import PlatformAdapter
 from collection_pipeline.platforms.gateway import PlatformGateway
@@ -44,6 +48,8 @@ class CollectionPipeline:
     creation: CollectionCycleDomainService
     dispatch: CollectionDispatchUseCase
     cleanup: SeenRowCleanup
+    snapshots: CollectionSlaSnapshotDomainService
+    notifications: OperationsNotifications
 
     def close(self) -> None:
         """Close every pooled connection."""
@@ -70,10 +76,33 @@ def assemble(settings: Settings, database_url: str) -> CollectionPipeline:
         settings,
     )
     creation = CollectionCycleDomainService(transactions, clock, gate, gateway.platforms)
+    gate_terms = gate_session_terms(
+        settings["SLA_CAPTURE_TOLERANCE_SECONDS"], settings["SLA_LATE_START_SECONDS"]
+    )
+    snapshots = CollectionSlaSnapshotDomainService(
+        transactions,
+        clock,
+        creation,
+        # Not watched: its transaction may wait for a minute while slices of this process work.
+        lambda: open_engine(database_url, gate_terms),
+        settings,
+    )
+    notifications = OperationsNotifications(
+        transactions, clock, settings, open_notifier(settings), connections
+    )
     preparation = CyclePreparation(transactions, clock, gate, repository, gateway)
     processor = CollectionSliceProcessor(transactions, clock, repository, gateway, settings)
     dispatch = CollectionDispatchUseCase(
-        transactions, clock, creation, preparation, repository, processor, connections, settings
+        transactions,
+        clock,
+        creation,
+        snapshots,
+        notifications,
+        preparation,
+        repository,
+        processor,
+        connections,
+        settings,
     )
     return CollectionPipeline(
         settings,
@@ -86,6 +115,8 @@ def assemble(settings: Settings, database_url: str) -> CollectionPipeline:
         creation,
         dispatch,
         SeenRowCleanup(transactions, clock, settings),
+        snapshots,
+        notifications,
     )
 
 

@@ -1,4 +1,4 @@
-"""One tick: make what is missing, recover, prepare, then claim and work slices (R5, R11, R35).
+"""One tick: make what is missing, recover, tell, then claim and work slices (R5, R11, R35..R40).
 
 Ticks may overlap, in one process or in many: leases exclude. A tick finds its work by state in
 MySQL, never by the minute in which it was started.
@@ -15,8 +15,10 @@ from sqlalchemy import Connection
 
 from collection_pipeline import checkpoints
 from collection_pipeline.collection.creation import CollectionCycleDomainService
+from collection_pipeline.collection.notifications import OperationsNotifications
 from collection_pipeline.collection.preparation import CyclePreparation
 from collection_pipeline.collection.slice_processor import CollectionSliceProcessor, SliceReport
+from collection_pipeline.collection.snapshot import CollectionSlaSnapshotDomainService
 from collection_pipeline.collection.workers import SliceWorkers, WorkerFault
 from collection_pipeline.domain.cycle_status import TERMINAL_STATUSES, CycleStatus
 from collection_pipeline.settings import Settings
@@ -88,6 +90,8 @@ class CollectionDispatchUseCase:
         transactions: TransactionRunner,
         clock: DatabaseClock,
         creation: CollectionCycleDomainService,
+        snapshots: CollectionSlaSnapshotDomainService,
+        notifications: OperationsNotifications,
         preparation: CyclePreparation,
         repository: JobPostingCollectionCycleRepository,
         processor: CollectionSliceProcessor,
@@ -97,6 +101,8 @@ class CollectionDispatchUseCase:
         self._transactions = transactions
         self._clock = clock
         self._creation = creation
+        self._snapshots = snapshots
+        self._notifications = notifications
         self._preparation = preparation
         self._repository = repository
         self._processor = processor
@@ -121,6 +127,7 @@ class CollectionDispatchUseCase:
         error: BaseException | None = None
         try:
             self._make_ready(summary)
+            self._tell(stop)
             self._work_slices(summary, terms, began, stop, on_slice)
         except BaseException as caught:
             error = caught
@@ -142,6 +149,8 @@ class CollectionDispatchUseCase:
         def asking(connection: Connection) -> bool:
             return (
                 self._creation.is_missing_anything(connection)
+                or self._snapshots.needs_recovery(connection)
+                or self._notifications.has_work(connection)
                 or self._repository.has_expired(connection)
                 or self._preparation.has_unprepared(connection)
                 or self._repository.has_due(
@@ -160,9 +169,15 @@ class CollectionDispatchUseCase:
 
     def _make_ready(self, summary: TickSummary) -> None:
         day = self._creation.create_daily_cycles()
+        self._snapshots.mark_missed_snapshot()
         summary.recovered = len(self._repository.recover_expired())
         prepared = self._preparation.prepare(day.run_date)
         summary.prepared, summary.rejected = prepared.pending, prepared.rejected
+
+    def _tell(self, stop: threading.Event | None) -> None:
+        """What is new is put into the outbox and what is due is sent (R40)."""
+        self._notifications.prepare()
+        self._notifications.deliver(stop)
 
     def _work_slices(
         self,

@@ -7,7 +7,6 @@ no other exception: not as a cause, not as a context, since those would show the
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from datetime import UTC, datetime
 from types import TracebackType
 
@@ -20,17 +19,12 @@ from collection_pipeline.platforms.contract import (
     RequestFailed,
     RequestPolicy,
 )
+from collection_pipeline.platforms.wire.exchange import ExchangeTerms, NoAnswer, exchange
 from collection_pipeline.platforms.wire.http_session import SingleSendSession
 from collection_pipeline.platforms.wire.in_flight import InFlight
 from collection_pipeline.platforms.wire.network_failure import NETWORK_ERRORS, network_failure
 from collection_pipeline.platforms.wire.policy import is_same_target, policy_refusal, shown_target
 from collection_pipeline.platforms.wire.redaction import Redactor, install_log_redaction
-from collection_pipeline.platforms.wire.reply_body import (
-    BodyCutOff,
-    BodyTooLarge,
-    UnreadableEncoding,
-    decode_body,
-)
 from collection_pipeline.platforms.wire.reply_status import THROTTLED_STATUSES, status_reason
 from collection_pipeline.platforms.wire.request_url import request_headers, request_url
 from collection_pipeline.platforms.wire.retry_after import parse_retry_after
@@ -41,7 +35,6 @@ IDLE_SECONDS = 4.0
 OPEN_AHEAD_SHARE = 0.75
 """A connection opened or found ahead of a slot must still be young when the slot comes."""
 KEEP_ALIVE_MARGIN_SECONDS = 1.0
-READ_BYTES = 65_536
 _KEEP_ALIVE = re.compile(r"(?:^|[,;\s])timeout=([0-9]{1,6})", re.IGNORECASE)
 
 
@@ -169,47 +162,20 @@ class RequestsSender:
         before_write: Callable[[], None] | None,
     ) -> PlatformReply | RequestFailed:
         self._close_if_idle()
-        outcome: PlatformReply | RequestFailed
-        with InFlight(deadline_seconds, before_write) as in_flight:
-            try:
-                outcome = self._receive(request, prepared, in_flight)
-            except NETWORK_ERRORS as error:
-                outcome = self._network_failure(request, error)
-            if in_flight.is_expired:
-                words = f"not answered within {deadline_seconds:g} s"
-                outcome = self._failure(Reason.TIMEOUT, request, words)
-        self._used_at = self._monotonic()
-        return outcome
-
-    def _receive(
-        self, request: PlatformRequest, prepared: requests.PreparedRequest, in_flight: InFlight
-    ) -> PlatformReply | RequestFailed:
-        left = in_flight.seconds_left()
-        reply = self._session.send(
-            prepared,
-            stream=True,
-            allow_redirects=False,
-            timeout=(min(self._connect_seconds, left), left),
-            verify=self._verify,
+        terms = ExchangeTerms(
+            self._connect_seconds, deadline_seconds, self._max_bytes, self._verify
         )
-        with closing(reply):
-            status, headers = reply.status_code, self._headers(reply.headers)
-            self._note_keep_alive(headers)
-            if status not in request.accepted_statuses:
-                return self._refused(request, status, headers)
-            encoding = headers.get("content-encoding", "")
-            chunks = reply.raw.stream(READ_BYTES, decode_content=False)
-            try:
-                body = decode_body(chunks, encoding, self._max_bytes)
-            except BodyTooLarge:
-                words = f"the body exceeds {self._max_bytes} bytes"
-                return self._failure(Reason.POLICY, request, words, status)
-            except BodyCutOff:
-                words = "the compressed body was cut off"
-                return self._failure(Reason.CONNECTION, request, words, status)
-            except UnreadableEncoding as error:
-                return self._failure(Reason.BAD_RESPONSE, request, str(error), status)
-        return PlatformReply(status, headers, self._redactor.body(body))
+        outcome = exchange(
+            self._session, prepared, terms, request.accepted_statuses.__contains__, before_write
+        )
+        self._used_at = self._monotonic()
+        headers = self._headers(outcome.headers)
+        self._note_keep_alive(headers)
+        if isinstance(outcome, NoAnswer):
+            return self._failure(outcome.reason, request, outcome.words, outcome.status)
+        if outcome.body is None:
+            return self._refused(request, outcome.status, headers)
+        return PlatformReply(outcome.status, headers, self._redactor.body(outcome.body))
 
     def _refused(
         self, request: PlatformRequest, status: int, headers: Mapping[str, str]
