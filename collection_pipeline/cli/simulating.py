@@ -18,9 +18,12 @@ def simulator(
     log: Path | None = typer.Option(None, help="Append every request to this file as JSON lines."),
     access_key: str | None = typer.Option(None, help="The Saramin key that it accepts."),
     separate_ports: bool = typer.Option(False, help="One port, so one host, for each platform."),
+    library_csv: Path | None = typer.Option(
+        None, help="Serve the libraries of this CSV file (CP949 or UTF-8) instead of invented ones."
+    ),
 ) -> None:
     """Serve the five platforms' paths until Ctrl-C; prints the exports that point to it."""
     try:
-        serve(host, port, lever_eu_port, scenario, log, access_key, separate_ports)
+        serve(host, port, lever_eu_port, scenario, log, access_key, separate_ports, library_csv)
     except (OSError, ValueError) as error:
         raise ScenarioError(f"the simulator cannot serve: {error}") from None

@@ -17,6 +17,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--log", default=None, help="file for the request log (JSON lines)")
     parser.add_argument("--access-key", default=None, help="the only Saramin key that is accepted")
     parser.add_argument("--separate-ports", action="store_true", help="one port per platform too")
+    parser.add_argument("--library-csv", default=None, help="serve this CSV file's libraries")
     given = parser.parse_args(argv)
     try:
         serve(
@@ -27,6 +28,7 @@ def run(argv: Sequence[str] | None = None) -> int:
             given.log,
             given.access_key,
             given.separate_ports,
+            given.library_csv,
         )
     except (OSError, ValueError) as error:
         print(f"simulator: {error}", file=sys.stderr)

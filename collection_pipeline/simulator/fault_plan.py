@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from collection_pipeline.simulator.library_bodies import CARRIERS as LIBRARY_CARRIERS
+from collection_pipeline.simulator.library_columns import NAME_SETS
+from collection_pipeline.simulator.library_rule import ENVELOPES, LIBRARY
+
 LISTING_FAULTS: dict[str, dict[str, Any]] = {
     "offset_ignored": {},
     "shifting": {"rows": 1},
@@ -41,6 +45,18 @@ ANSWER_FAULTS: dict[str, dict[str, Any]] = {
     "changed_envelope": {"to": None},
     "detail_gone": {"form": None},
 }
+LIBRARY_FAULTS: dict[str, dict[str, Any]] = {
+    "library_error": {"carrier": "gateway_xml", "code": 30, "status": 200, "spaced": False},
+    "library_form": {
+        "envelope": None,
+        "names": None,
+        "items": None,
+        "commas": None,
+        "charset": None,
+        "ok_code": None,
+    },
+    "long_pages": {"rows": 1},
+}
 CODING_FAULTS: dict[str, dict[str, Any]] = {
     "truncated_gzip": {"kept": 0.5},
     "wrong_encoding": {"label": "gzip"},
@@ -53,8 +69,19 @@ DELIVERY_FAULTS: dict[str, dict[str, Any]] = {
     "reset": {},
     "reset_midbody": {"kept": 0.5},
 }
-FAULTS = LISTING_FAULTS | ANSWER_FAULTS | CODING_FAULTS | DELIVERY_FAULTS
+FAULTS = LISTING_FAULTS | ANSWER_FAULTS | LIBRARY_FAULTS | CODING_FAULTS | DELIVERY_FAULTS
 CARRIERS = ("flat", "error", "result", "jobs_error", "null", "empty", "xml")
+CHOICES: dict[str, dict[str, tuple[str, ...]]] = {
+    "error_body": {"carrier": CARRIERS},
+    "key_echo": {"encoding": ("raw", "percent", "double")},
+    "library_error": {"carrier": LIBRARY_CARRIERS},
+    "library_form": {
+        "envelope": ENVELOPES,
+        "names": tuple(NAME_SETS),
+        "items": ("item", "list", "text", "null"),
+        "charset": ("utf-8", "cp949", "invalid"),
+    },
+}
 SELECTORS = ("name", "platform", "key", "kind", "page", "id", "from", "count", "days")
 
 
@@ -87,6 +114,8 @@ class Fault:
             (self.item_id, subject.item_id),
         )
         if self.name in LISTING_FAULTS and subject.kind != "list":
+            return False
+        if self.name in LIBRARY_FAULTS and subject.platform != LIBRARY:
             return False
         if self.name == "detail_gone" and subject.kind != "detail":
             return False
@@ -179,8 +208,9 @@ def parse_fault(document: Mapping[str, Any]) -> Fault:
         raise FaultError(f"{name} has no {', '.join(sorted(unknown))}")
     if document.get("kind") not in (None, "list", "detail"):
         raise FaultError("kind is list or detail")
-    if document.get("carrier", "flat") not in CARRIERS:
-        raise FaultError(f"a carrier is one of {', '.join(CARRIERS)}")
+    for setting, choices in CHOICES.get(str(name), {}).items():
+        if document.get(setting, choices[0]) not in (*choices, defaults[setting]):
+            raise FaultError(f"a {setting} of {name} is one of {', '.join(choices)}")
     settings = {setting: document.get(setting, value) for setting, value in defaults.items()}
     for setting, value in defaults.items():
         if value is not None and not _same_kind(settings[setting], value):

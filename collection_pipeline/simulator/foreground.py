@@ -6,8 +6,9 @@ from pathlib import Path
 from threading import Event
 from types import FrameType
 
+from collection_pipeline.simulator.library_rule import DEFAULT_SERVICE_KEY
 from collection_pipeline.simulator.scenario import DEFAULT_ACCESS_KEY
-from collection_pipeline.simulator.server import SimulatorServer
+from collection_pipeline.simulator.server import SERVICE_KEY_NAME, SimulatorServer
 
 SWITCH_SECONDS = 0.000_5  # a woken reader must not wait 5 ms for a busy thread (I6)
 DEFAULT_SCENARIO = "demo"
@@ -21,11 +22,13 @@ def serve(
     log_path: str | Path | None = None,
     access_key: str | None = None,
     separate_ports: bool = False,
+    library_csv: str | Path | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT. Port 0 takes a free one.
 
-    `scenario_path` is a JSON file or the name of a packaged scenario, `demo` by default. Call it
-    from the main thread. Raises OSError when a port is taken and ScenarioError for a bad scenario.
+    `scenario_path` is a JSON file or the name of a packaged scenario, `demo` by default;
+    `library_csv` a CSV file of the portal that takes the place of generated libraries. Call it
+    from the main thread. Raises OSError when a port is taken and ValueError for a bad file.
     """
     stopping = Event()
 
@@ -41,6 +44,7 @@ def serve(
         access_key=access_key,
         lever_eu_port=lever_eu_port,
         separate_ports=separate_ports,
+        library_csv=library_csv,
     )
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -56,8 +60,9 @@ def serve(
 def announce(server: SimulatorServer) -> None:
     """Print the addresses as shell exports; a key of the caller's own is not repeated."""
     print(f"# platform simulator on {server.base_url} (admin: {server.base_url}/__simulator/)")
-    for name, url in server.exports().items():
-        print(f"export {name}={url}")
+    for name, value in server.exports().items():
+        if name != SERVICE_KEY_NAME or value == DEFAULT_SERVICE_KEY:
+            print(f"export {name}={value}")
     if server.access_key == DEFAULT_ACCESS_KEY:
         print(f"export COLLECTION_SARAMIN_ACCESS_KEY={DEFAULT_ACCESS_KEY}")
     sys.stdout.flush()

@@ -27,7 +27,7 @@ from collection_pipeline.simulator.messages import (
     json_reply,
 )
 from collection_pipeline.simulator.questions import Question, Site
-from collection_pipeline.simulator.request_log import arrival
+from collection_pipeline.simulator.request_log import RequestLog, arrival
 from collection_pipeline.simulator.simulation import Simulation
 from collection_pipeline.simulator.wanted import ended
 
@@ -80,28 +80,39 @@ class PlatformDesk:
         reply: Reply,
         faults: list[Fault],
     ) -> None:
-        names = [fault.name for fault in faults]
         log = self._simulation.log
-        record: dict[str, Any] = arrival(request)
-        record |= {
-            "host_header": request.header("host"),
-            "listener": request.listener,
-            "platform": question.platform if question else None,
-            "kind": question.kind if question else None,
-            "method": request.method,
-            "path": log.clean(request.path),
-            "query": log.clean(request.raw_query),
-            "key_ok": question.key_ok if question else None,
-            "search_key": None if key is None else log.clean(key),
-            "page": question.page_index if question and question.kind == "list" else None,
-            "item_id": question.item_id if question else None,
-            "run_date": today.run_date.isoformat(),
-            "status": None if reply.delivery.kind in SILENT else reply.status,
-            "ids": [] if UNREADABLE.intersection(names) else list(reply.ids),
-            "fault": "+".join(names) or None,
-            "connection": request.connection,
-        }
-        log.write(record)
+        log.write(request_record(log, request, question, key, today, reply, faults))
+
+
+def request_record(
+    log: RequestLog,
+    request: Request,
+    question: Question | None,
+    key: str | None,
+    today: Today,
+    reply: Reply,
+    faults: list[Fault],
+) -> dict[str, Any]:
+    """The log's record of one request and its answer, without any access key."""
+    names = [fault.name for fault in faults]
+    return arrival(request) | {
+        "host_header": request.header("host"),
+        "listener": request.listener,
+        "platform": question.platform if question else None,
+        "kind": question.kind if question else None,
+        "method": request.method,
+        "path": log.clean(request.path),
+        "query": log.clean(request.raw_query),
+        "key_ok": question.key_ok if question else None,
+        "search_key": None if key is None else log.clean(key),
+        "page": question.page_index if question and question.kind == "list" else None,
+        "item_id": question.item_id if question else None,
+        "run_date": today.run_date.isoformat(),
+        "status": None if reply.delivery.kind in SILENT else reply.status,
+        "ids": [] if UNREADABLE.intersection(names) else list(reply.ids),
+        "fault": "+".join(names) or None,
+        "connection": request.connection,
+    }
 
 
 def _compose(
@@ -112,6 +123,11 @@ def _compose(
         reply = reply or replaced(question, fault)
     if reply is None:
         reply = _own(site, question, catalogue, today, faults)
+    return finished(reply, faults)
+
+
+def finished(reply: Reply, faults: list[Fault]) -> Reply:
+    """The reply after the faults that spoil a whole body, its coding or its way."""
     for fault in faults:
         if fault.name == "broken_json":
             reply = replace(reply, body=reply.body[: len(reply.body) // 2])

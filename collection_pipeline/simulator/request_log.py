@@ -15,16 +15,17 @@ from collection_pipeline.simulator.messages import Request
 
 HIDDEN = "***"
 KEPT_IN_MEMORY = 200_000
+KEY_PARAMETERS = frozenset({"access-key", "serviceKey"})
 
 
 class RequestLog:
     """An append-only list of records, in memory and as JSON lines."""
 
-    def __init__(self, path: Path | None, secret: str) -> None:
+    def __init__(self, path: Path | None, *secrets: str) -> None:
         self._records: list[dict[str, Any]] = []
         self._dropped = 0
         self._forms = sorted(
-            {secret, quote(secret, safe=""), quote(quote(secret, safe=""), safe="")} - {""},
+            {form for secret in secrets for form in _spellings(secret)} - {""},
             key=len,
             reverse=True,
         )
@@ -71,13 +72,20 @@ class RequestLog:
     def clean(self, text: str) -> str:
         """The text without the access key, by parameter name and by value."""
         parts = text.split("&")
+        names = [part.partition("=")[0] for part in parts]
         kept = [
-            f"access-key={HIDDEN}" if part.startswith("access-key=") else part for part in parts
+            f"{name}={HIDDEN}" if name in KEY_PARAMETERS and part != name else part
+            for name, part in zip(names, parts, strict=True)
         ]
         text = "&".join(kept)
         for form in self._forms:
             text = text.replace(form, HIDDEN)
         return text
+
+
+def _spellings(secret: str) -> set[str]:
+    once = quote(secret, safe="")
+    return {secret, once, quote(once, safe="")}
 
 
 def arrival(request: Request) -> dict[str, Any]:

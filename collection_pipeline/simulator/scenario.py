@@ -13,6 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from collection_pipeline.simulator.library_rule import (
+    LibraryRule,
+    LibraryRuleError,
+    parse_library_rule,
+)
 from collection_pipeline.simulator.lifecycle import EVERY_DAY, DayChange
 
 PLATFORMS = ("wanted", "saramin", "jumpit", "greenhouse", "lever")
@@ -51,6 +56,7 @@ class Scenario:
     wanted_over_limit: str = "cap"
     sources: tuple[SourceRule, ...] = ()
     faults: tuple[Mapping[str, Any], ...] = ()
+    library: LibraryRule = field(default_factory=LibraryRule)
 
     def rule_for(self, platform: str, key: str) -> SourceRule | None:
         """The rule of a catalogue: written down, by the key's number, or the default count."""
@@ -72,7 +78,8 @@ def parse_scenario(document: Mapping[str, Any]) -> Scenario:
 
     ``{"seed", "base_date", "access_key", "default_count", "wanted_over_limit": "cap"|"reject",
     "sources": [{"platform", "key", "count", "changes": {"2": {"remove", "add", "edit",
-    "restore"}, "*": {...}}, "eu", "closed_rows", "boundary_next"}], "faults": [...]}``; every
+    "restore"}, "*": {...}}, "eu", "closed_rows", "boundary_next"}], "faults": [...],
+    "library": {"count", "changes", "envelope", "names", "quota", "service_key"}}``; every
     member is optional but a source's platform, key and count. "*" stands for each later day that
     is not written down. `closed_rows` rows of a Wanted v4 list carry a status that is not active;
     `boundary_next` gives a full last page a next link to an empty page.
@@ -85,6 +92,7 @@ def parse_scenario(document: Mapping[str, Any]) -> Scenario:
     if values.get("wanted_over_limit", "cap") not in ("cap", "reject"):
         raise ScenarioError("wanted_over_limit is cap or reject")
     values["sources"] = tuple(_source(entry) for entry in values.get("sources", ()))
+    values["library"] = _library(values.get("library", {}))
     values["faults"] = tuple(dict(entry) for entry in values.get("faults", ()))
     return Scenario(**values)
 
@@ -118,6 +126,13 @@ def _source(entry: Mapping[str, Any]) -> SourceRule:
         if day != EVERY_DAY and not (day.isdigit() and int(day) > 1):
             raise ScenarioError('a change is of day "2" or later, or of "*"')
     return SourceRule(**values)
+
+
+def _library(document: Mapping[str, Any]) -> LibraryRule:
+    try:
+        return parse_library_rule(document)
+    except LibraryRuleError as error:
+        raise ScenarioError(str(error)) from None
 
 
 def _refuse_unknown(entry: Mapping[str, Any], known: set[str], what: str) -> None:

@@ -14,6 +14,9 @@ from typing import Any, Self
 
 from collection_pipeline.simulator.admin_desk import PREFIX, AdminDesk
 from collection_pipeline.simulator.lever import EU_LISTENER
+from collection_pipeline.simulator.library_csv import load_library_csv
+from collection_pipeline.simulator.library_desk import LibraryDesk
+from collection_pipeline.simulator.library_rule import LIBRARY
 from collection_pipeline.simulator.listener import Listener
 from collection_pipeline.simulator.messages import Reply, Request
 from collection_pipeline.simulator.platform_desk import PlatformDesk
@@ -27,13 +30,14 @@ from collection_pipeline.simulator.scenario import (
 from collection_pipeline.simulator.simulation import Simulation
 
 MAIN_LISTENER = "all"
+SERVICE_KEY_NAME = "COLLECTION_LIBRARY_SERVICE_KEY"
 
 
 class SimulatorServer:
-    """A local server for the five platforms; a context manager.
+    """A local server for the five platforms and the library register; a context manager.
 
     `scenario` is a :class:`Scenario`, its JSON form, a file, or the name of a packaged one.
-    `access_key` overrides the scenario's key.
+    `access_key` and `service_key` override the scenario's keys, `library_csv` its register.
     """
 
     def __init__(
@@ -45,22 +49,31 @@ class SimulatorServer:
         access_key: str | None = None,
         lever_eu_port: int = 0,
         separate_ports: bool = False,
+        library_csv: str | Path | None = None,
+        service_key: str | None = None,
     ) -> None:
         chosen = _scenario(scenario)
         if access_key is not None:
             chosen = replace(chosen, access_key=access_key)
-        log = RequestLog(Path(log_path) if log_path is not None else None, chosen.access_key)
+        if service_key is not None:
+            chosen = replace(chosen, library=replace(chosen.library, service_key=service_key))
+        library_rows = None if library_csv is None else load_library_csv(Path(library_csv))
         self.access_key = chosen.access_key
-        self._simulation = Simulation(chosen, log)
+        self.service_key = chosen.library.service_key
+        log = RequestLog(
+            Path(log_path) if log_path is not None else None, self.access_key, self.service_key
+        )
+        self._simulation = Simulation(chosen, log, library_rows)
         self._platforms = PlatformDesk(self._simulation)
+        self._library = LibraryDesk(self._simulation)
         self._admin = AdminDesk(self._simulation)
         ports = {MAIN_LISTENER: port, EU_LISTENER: lever_eu_port}
         if separate_ports:
-            ports |= dict.fromkeys(PLATFORMS, 0)
+            ports |= dict.fromkeys((*PLATFORMS, LIBRARY), 0)
         self._listeners = {
             name: Listener(name, host, number, self._answer) for name, number in ports.items()
         }
-        self._simulation.addresses = self.exports()
+        self._simulation.addresses = self._addresses()
 
     def __enter__(self) -> Self:
         self.start()
@@ -101,10 +114,13 @@ class SimulatorServer:
         return sum(listener.open_connections for listener in self._listeners.values())
 
     def exports(self) -> dict[str, str]:
-        """The client's environment: `COLLECTION_<PLATFORM>_BASE_URL` to address."""
+        """The client's environment: `COLLECTION_<PLATFORM>_BASE_URL`, and the service key."""
+        return self._addresses() | {SERVICE_KEY_NAME: self.service_key}
+
+    def _addresses(self) -> dict[str, str]:
         urls = {
             name: self._listeners.get(name, self._listeners[MAIN_LISTENER]).base_url
-            for name in PLATFORMS
+            for name in (*PLATFORMS, LIBRARY)
         }
         urls[EU_LISTENER] = self.lever_eu_base_url
         return {f"COLLECTION_{name.upper()}_BASE_URL": url for name, url in urls.items()}
@@ -131,7 +147,7 @@ class SimulatorServer:
         return self._simulation.faults.listed()
 
     def load(self, scenario: Scenario | Mapping[str, Any] | str | Path) -> None:
-        """Replace the scenario; the access key stays the one this server was made with."""
+        """Replace the scenario; the keys stay those that this server was made with."""
         self._simulation.load(_scenario(scenario))
 
     def catalogue(self, platform: str, key: str, run_date: date | None = None) -> list[str]:
@@ -151,6 +167,8 @@ class SimulatorServer:
     def _answer(self, request: Request) -> Reply:
         if request.path.startswith(PREFIX) or request.path == PREFIX.rstrip("/"):
             return self._admin.answer(request)
+        if self._library.answers(request):
+            return self._library.answer(request)
         return self._platforms.answer(request)
 
 

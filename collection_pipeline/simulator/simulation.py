@@ -3,7 +3,7 @@
 A new scenario replaces the world in one assignment; a request works with the world it began with.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -14,6 +14,9 @@ from collection_pipeline.simulator.fault_plan import Fault, FaultBoard, parse_fa
 from collection_pipeline.simulator.greenhouse import Greenhouse
 from collection_pipeline.simulator.jumpit import Jumpit
 from collection_pipeline.simulator.lever import Lever
+from collection_pipeline.simulator.library_columns import Row
+from collection_pipeline.simulator.library_register import LibraryRegister
+from collection_pipeline.simulator.library_rule import LIBRARY
 from collection_pipeline.simulator.messages import Request
 from collection_pipeline.simulator.questions import Question, Site
 from collection_pipeline.simulator.request_log import RequestLog
@@ -30,6 +33,7 @@ class World:
     shelf: CatalogueShelf
     sites: tuple[Site, ...]
     calendar: CalendarHand
+    library: LibraryRegister
 
     def ask(self, request: Request) -> tuple[Site, Question] | None:
         """The platform that the request is for, and what it asks."""
@@ -54,21 +58,26 @@ class World:
 class Simulation:
     """The state that the platforms, the admin interface and the Python interface share."""
 
-    def __init__(self, scenario: Scenario, log: RequestLog) -> None:
+    def __init__(
+        self, scenario: Scenario, log: RequestLog, library_rows: Sequence[Row] | None = None
+    ) -> None:
+        self._library_rows = library_rows
         self.faults = FaultBoard()
         self.log = log
         self.addresses: dict[str, str] = {}
         self.world = self._start(scenario)
 
     def load(self, scenario: Scenario) -> None:
-        """Replace the scenario and the faults; the access key stays, since the log hides that one.
+        """Replace the scenario and the faults; the keys stay, since the log hides those.
 
         Raises FaultError for a fault that is not usable, before anything is replaced.
         """
         for document in scenario.faults:
             parse_fault(document)
         self.faults.clear()
-        self.world = self._start(replace(scenario, access_key=self.world.scenario.access_key))
+        before = self.world.scenario
+        library = replace(scenario.library, service_key=before.library.service_key)
+        self.world = self._start(replace(scenario, access_key=before.access_key, library=library))
 
     def move_to(self, run_date: date) -> Today:
         """Set the run date."""
@@ -84,6 +93,8 @@ class Simulation:
         today = self.world.calendar.today()
         if run_date is not None:
             today = self.world.calendar.on(run_date)
+        if platform == LIBRARY:
+            return self.world.library.document(today)
         catalogue = self.world.shelf.find(platform, key)
         if catalogue is None:
             return None
@@ -118,4 +129,5 @@ class Simulation:
         )
         self.add_faults(scenario.faults)
         calendar = CalendarHand(scenario.base_date)
-        return World(scenario, CatalogueShelf(scenario), sites, calendar)
+        library = LibraryRegister(scenario.library, scenario.seed, self._library_rows)
+        return World(scenario, CatalogueShelf(scenario), sites, calendar, library)

@@ -214,7 +214,7 @@ def test_each_platform_can_have_a_port_of_its_own() -> None:
         urls = server.exports()
         page = call(urls["COLLECTION_WANTED_BASE_URL"], target(WANTED_CHAOS, job_group_id=518)).json
     assert len(page["data"]) == 9
-    assert len(set(urls.values())) == 6
+    assert len({url for name, url in urls.items() if name.endswith("_BASE_URL")}) == 7
 
 
 def test_only_this_machine_is_served() -> None:
