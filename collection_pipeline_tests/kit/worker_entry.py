@@ -14,7 +14,6 @@ import threading
 from collections import Counter
 
 from collection_pipeline import checkpoints
-from collection_pipeline.cli.main import main
 
 EVENTS_FD = "COLLECTION_TEST_EVENTS_FD"
 CRASH_POINT = "COLLECTION_TEST_CRASH_POINT"
@@ -48,6 +47,9 @@ class Points:
 
 
 if __name__ == "__main__":
+    # Here, since other entries of the kit share the points and not the command line.
+    from collection_pipeline.cli.main import main
+
     logging.basicConfig(level=os.environ.get(LOG_LEVEL, "WARNING"), stream=sys.stderr)
     watched = Points(dict(os.environ))
     checkpoints.install(watched.reach)

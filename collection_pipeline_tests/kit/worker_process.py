@@ -25,7 +25,10 @@ TICK = ("tick", "--drain", "--json")
 
 
 class WorkerProcess:
-    """``crash_at`` names the point where it kills (or stops) itself, at its ``on_pass``-th pass."""
+    """``crash_at`` names the point where it kills (or stops) itself, at its ``on_pass``-th pass.
+
+    ``module`` is started with ``arguments``; it installs ``worker_entry``'s points.
+    """
 
     def __init__(
         self,
@@ -36,6 +39,7 @@ class WorkerProcess:
         crash_signal: signal.Signals = signal.SIGKILL,
         on_pass: int = 1,
         log_level: str = "WARNING",
+        module: str = worker_entry.__name__,
     ) -> None:
         self._said = b""
         self._passed: list[str] = []
@@ -54,7 +58,7 @@ class WorkerProcess:
         kept = {name: value for name, value in os.environ.items() if "COLLECTION_" not in name}
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", worker_entry.__name__, *arguments],
+                [sys.executable, "-m", module, *arguments],
                 env={**kept, **environment, **own},
                 cwd=ROOT,
                 pass_fds=(write_end,),

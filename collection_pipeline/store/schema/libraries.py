@@ -116,6 +116,13 @@ ingest_runs = Table(
     counter("unparsed_count"),
     instant("started_at", nullable=False),
     instant("finished_at"),
+    counter("added_count"),
+    counter("duplicate_count"),
+    counter("left_out_count"),
+    Column("stated_total", Integer),
+    Column("failure_kind", ascii_text(20)),
+    switch("deactivate_stale"),
+    switch("allow_shrink"),
     Index("ix_ingest_runs_source_started_at", "source", "started_at"),
     **TABLE_OPTIONS,
 )

@@ -1,0 +1,94 @@
+"""Peak memory of a library ingest by the size of the register.
+
+    python -m benchmarks.library_memory [--rows 10000 100000]
+
+Each size is ingested twice by processes of their own, into an empty register and then with every
+row changed; the operating system tells the largest resident set. Pages are made while they are
+read, so the figures must not follow the register: what grows is the spool, on disk.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+from collection_pipeline.domain.library import LibraryPage
+from collection_pipeline.ingest.assembly import assemble_ingest
+from collection_pipeline.ingest.config import IngestConfig
+from collection_pipeline.settings import load_settings
+from collection_pipeline.store.connection import open_engine
+from collection_pipeline.store.migration import migrate
+from collection_pipeline_tests.kit.library_rows import PAGE_ROWS, library_rows
+from collection_pipeline_tests.kit.servers import create_database, private_server
+
+MEGABYTE = 1024
+
+
+class GeneratedSnapshot:
+    """``rows`` libraries of one edition, made page by page."""
+
+    source = "library"
+
+    def __init__(self, rows: int, edition: int) -> None:
+        self._rows = rows
+        self._edition = edition
+
+    def read(self, between_pages: Callable[[], None]) -> Iterator[LibraryPage]:
+        """Pages of 1,000."""
+        for number, first in enumerate(range(0, self._rows, PAGE_ROWS), start=1):
+            between_pages()
+            numbers = range(first, min(first + PAGE_ROWS, self._rows))
+            yield LibraryPage(library_rows(numbers, self._edition), self._rows, number)
+
+
+def main() -> None:
+    """Print the peaks for each size and the ratios of the largest to the smallest register."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--ingest", type=int, nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.ingest:
+        _ingest(*arguments.ingest)
+        return
+    sizes = sorted(arguments.rows)
+    peaks: list[list[float]] = []
+    with private_server() as server:
+        for rows in sizes:
+            url = create_database(server)
+            engine = open_engine(url)
+            migrate(engine)
+            engine.dispose()
+            peaks.append([_peak_megabytes(url, rows, edition) for edition in (0, 1)])
+            print(f"{rows:>7,} rows: {peaks[-1][0]:.0f} MB, all changed {peaks[-1][1]:.0f} MB")
+    first, changed = (large / small for small, large in zip(peaks[0], peaks[-1], strict=True))
+    print(f"ratio {first:.2f} and {changed:.2f} for {sizes[-1] / sizes[0]:.0f} times the register")
+
+
+def _ingest(rows: int, edition: int) -> None:
+    """The child: one ingest."""
+    url = os.environ["COLLECTION_DATABASE_URL"]
+    ingestion = assemble_ingest(load_settings(os.environ), url)
+    config = IngestConfig(source="library", deactivate_stale=True)
+    snapshot = GeneratedSnapshot(rows, edition)
+    report = ingestion.service.run(config, snapshot, trigger="manual")
+    ingestion.close()
+    if (report.upserted, report.changed) != (rows, edition * rows):
+        raise RuntimeError(f"{report.status}: {report.reason}, {report.counts}")
+    print(f"{rows:>7,} rows in {report.seconds:.1f} s")
+
+
+def _peak_megabytes(url: str, rows: int, edition: int) -> float:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.library_memory", "--ingest", str(rows), str(edition)],
+        env={**os.environ, "COLLECTION_DATABASE_URL": url},
+    )
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise RuntimeError(f"the ingest ended with {child.returncode}")
+    return usage.ru_maxrss / MEGABYTE
+
+
+if __name__ == "__main__":
+    main()

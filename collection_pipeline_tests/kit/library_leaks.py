@@ -1,0 +1,48 @@
+"""A planted service key, every way in which the portal's answer may carry it back, and the search.
+
+Invariant: the key's core is an ordinary word, so it stands in every spelling of the key: raw,
+percent-encoded, encoded twice, or cut.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from collection_pipeline_tests.kit.invariants import spellings
+
+CORE = "pl4ntedSERVICEcore"
+KEY = f"{CORE}+/with+signs/and=="
+ENCODED = f"{CORE}%2B%2Fwith%2Bsigns%2Fand%3D%3D"
+CARRIERS: list[dict[str, Any]] = [
+    *(
+        {"name": "key_echo", "encoding": encoding, "status": status}
+        for encoding, status in (
+            ("raw", 200),
+            ("raw", 500),
+            ("percent", 403),
+            ("double", 200),
+            ("double", 500),
+        )
+    ),
+    *(
+        {"name": "library_error", "carrier": carrier, "code": 30}
+        for carrier in ("gateway_xml", "gateway_json", "service", "flat")
+    ),
+    {"name": "changed_envelope", "to": KEY},
+    {"name": "http_429", "retry_after": KEY},
+    {"name": "redirect"},
+    {"name": "redirect", "location": f"/openapi/tn_pubr_public_lbrry_api?serviceKey={ENCODED}"},
+    {"name": "captcha"},
+    {"name": "empty_body"},
+    {"name": "broken_json"},
+    {"name": "truncated_gzip"},
+    {"name": "oversize"},
+    {"name": "reset"},
+    {"name": "reset_midbody"},
+    {"name": "timeout"},
+]
+
+
+def leaks_in(texts: Iterable[object]) -> list[str]:
+    """Texts that show the key in any spelling, or its core."""
+    forms = {CORE, *spellings(KEY)}
+    return [shown[:300] for text in texts if any(form in (shown := str(text)) for form in forms)]
