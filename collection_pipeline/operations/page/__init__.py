@@ -1,0 +1,1 @@
+"""The operations page: server-rendered, bilingual, complete without a script (R43)."""

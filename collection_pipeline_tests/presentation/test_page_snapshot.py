@@ -1,0 +1,124 @@
+"""The 09:00 snapshot on the page: beside the present, and never made up from it (R36 to R42)."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from collection_pipeline.domain.cycle_status import CycleStatus
+from collection_pipeline.domain.kst import utc_of_kst
+from collection_pipeline_tests.kit.database import DAY, NOON, Store
+from collection_pipeline_tests.kit.operations_client import (
+    Operations,
+    opened_operations,
+    set_service_time,
+)
+from collection_pipeline_tests.kit.page_reading import cell, page, row_of
+from collection_pipeline_tests.kit.page_rows import add_item
+from collection_pipeline_tests.kit.page_world import PageWorld, opened_morning
+
+CHANGED = "09:00 이후 바뀜"
+CYCLES = "job_posting_collection_cycles"
+
+
+@pytest.fixture(scope="module")
+def operations(migrated_url: str) -> Iterator[Operations]:
+    """The service over the tests' database; it starts once, since it remembers nothing."""
+    with opened_operations(migrated_url) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def noon(store: Store) -> None:
+    """The service's time where a test says nothing else."""
+    set_service_time(store)
+
+
+@pytest.fixture
+def morning(store: Store) -> PageWorld:
+    """Sources in every state, captured at 09:00."""
+    return opened_morning(store)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "said"),
+    [
+        ("MISSED", "the gate was granted 61 s after the cutoff", "기록 실패"),
+        ("NOT_APPLICABLE", "posting.collection-dispatch-v2 was off", "해당 없음"),
+        ("PENDING", None, "기록 전"),
+    ],
+)
+def test_a_snapshot_without_items_shows_its_reason_and_no_number(
+    store: Store, operations: Operations, status: str, reason: str | None, said: str
+) -> None:
+    """R42: neither a count nor a state is made up from the present."""
+    store.add_cycle(store.add_source())
+    store.write(
+        "INSERT INTO job_posting_collection_sla_snapshots (snapshot_date, scheduled_at,"
+        " capture_status, miss_reason, created_at) VALUES (:day, :at, :status, :reason, :at)",
+        day=DAY,
+        at=utc_of_kst(DAY) + timedelta(hours=9),
+        status=status,
+        reason=reason,
+    )
+    box = page(operations).one("section", "snapshot")
+    assert said in box.text
+    assert (reason or "") in box.text
+    assert "끝나지 않음" not in box.text
+    assert not page(operations).all("span", "tile-note")
+
+
+def test_a_day_without_a_header_is_pending_until_its_cutoff(
+    store: Store, operations: Operations
+) -> None:
+    """R42: UNAVAILABLE only afterwards."""
+    set_service_time(store, utc_of_kst(DAY) + timedelta(hours=8))
+    assert "기록 전" in page(operations).one("section", "snapshot").text
+    set_service_time(store, NOON)
+    assert "자료 없음" in page(operations).one("section", "snapshot").text
+
+
+def test_what_was_captured_is_shown_whatever_came_later(
+    operations: Operations, morning: PageWorld
+) -> None:
+    """R39, R42: the count is the snapshot's, and a source that ends does not change it."""
+    before = page(operations).one("section", "snapshot").text
+    assert "8곳 / 전체 11곳" in before
+    assert "09:00:00.004" in before
+    morning.store.write(f"UPDATE {CYCLES} SET cycle_status = 'SUCCESS' WHERE run_date = '{DAY}'")
+    assert page(operations).one("section", "snapshot").text == before
+
+
+def test_an_item_of_the_snapshot_says_incomplete(store: Store, operations: Operations) -> None:
+    """R23a: a SUCCESS that was short at the cutoff is not shown as a good one."""
+    source_id = store.add_source()
+    store.add_cycle(source_id, CycleStatus.SUCCESS, is_complete=1, fetched_count=9)
+    store.write(
+        "INSERT INTO job_posting_collection_sla_snapshots (id, snapshot_date, scheduled_at,"
+        " capture_status, captured_at, created_at) VALUES (5, :day, :at, 'CAPTURED', :at, :at)",
+        day=DAY,
+        at=utc_of_kst(DAY) + timedelta(hours=9),
+    )
+    add_item(store, 5, source_id, "SUCCESS", is_complete=0, fetched_count=8)
+    row = row_of(page(operations), source_id)
+    assert cell(row, "09:00 기록").text == "불완전 성공 8건"
+    assert f"{CHANGED} · +1건" in row.text
+
+
+def test_each_source_stands_beside_its_state_at_the_cutoff(
+    operations: Operations, morning: PageWorld
+) -> None:
+    """R36, R43: what differs is marked by words and a sign, not by colour alone."""
+    shown = page(operations)
+    changed = row_of(shown, morning.sources["푸른은행 디지털"])
+    assert cell(changed, "09:00 기록").text == "수집 중 0건"
+    assert cell(changed, "지금").text.startswith("성공")
+    assert f"{CHANGED} · +57건" in cell(changed, "지금").text
+    assert changed.attributes["class"] == "is-changed"
+    moved_on = row_of(shown, morning.sources["원티드 · 데이터 사이언스"])
+    assert CHANGED not in moved_on.text
+    assert "09:00 이후 +490건" in moved_on.text
+    same = row_of(shown, morning.sources["Northwind Robotics"])
+    assert "이후" not in same.text
+    absent = row_of(shown, morning.sources["달빛커머스 채용"])
+    assert cell(absent, "09:00 기록").text == "기록에 없음"
