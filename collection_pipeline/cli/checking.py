@@ -17,6 +17,7 @@ from collection_pipeline.cli.database import (
 )
 from collection_pipeline.cli.output import print_json
 from collection_pipeline.demo.dagster_home import dagster_home
+from collection_pipeline.orchestration.morning_hook import load_hook
 from collection_pipeline.settings import PREFIX, load_settings
 from collection_pipeline.store.connection import collection_url
 from collection_pipeline.store.migration import SchemaBehind, schema_state
@@ -29,6 +30,8 @@ def check(
     pipeline = configured_pipeline()
     settings = pipeline.settings
     try:
+        if settings.morning_hook is not None:
+            load_hook(settings.morning_hook)
         server = check_database(pipeline, migrated=False)
         with pipeline.engine.connect() as connection:
             schema = schema_state(connection)
@@ -45,6 +48,7 @@ def check(
         "dagster": version("dagster"),
         "platforms": sorted(pipeline.gateway.platforms),
         "simulation": settings.simulation,
+        "morning_hook": settings.morning_hook,
         "secrets_set": sorted(settings.secrets),
     }
     if as_json:

@@ -6,8 +6,12 @@ import dagster as dg
 
 from collection_pipeline.collection.slice_processor import SliceReport
 
+POSTINGS_KEY = dg.AssetKey("job_postings")
+CYCLES_KEY = dg.AssetKey("collection_cycles")
+SNAPSHOT_KEY = dg.AssetKey("sla_snapshot")
+
 job_postings = dg.AssetSpec(
-    "job_postings",
+    POSTINGS_KEY,
     description=(
         "Postings collected from aggregators and company boards (table `job_postings`). Every "
         "slice adds a materialization with the number of distinct postings it stored."
@@ -16,7 +20,7 @@ job_postings = dg.AssetSpec(
     group_name="collection",
 )
 collection_cycles = dg.AssetSpec(
-    "collection_cycles",
+    CYCLES_KEY,
     description=(
         "One cycle a source and KST day (table `job_posting_collection_cycles`), the source of "
         "truth of the queue. Every slice adds an observation with pages, postings, details, "
@@ -25,7 +29,19 @@ collection_cycles = dg.AssetSpec(
     kinds={"mysql"},
     group_name="collection",
 )
-ASSETS = [job_postings, collection_cycles]
+sla_snapshot = dg.AssetSpec(
+    SNAPSHOT_KEY,
+    description=(
+        "Where every source stood at the cutoff, 09:00 in Seoul (tables "
+        "`job_posting_collection_sla_snapshots` and `..._items`). Each day's header that ended "
+        "CAPTURED, MISSED or NOT_APPLICABLE adds one materialization; the UI plots `late_count`, "
+        "how many of the `sources` had not ended well by then. A final snapshot never changes."
+    ),
+    kinds={"mysql"},
+    group_name="collection",
+    deps=[CYCLES_KEY],
+)
+ASSETS = [job_postings, collection_cycles, sla_snapshot]
 
 
 def slice_events(report: SliceReport) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
@@ -46,10 +62,10 @@ def slice_events(report: SliceReport) -> Iterator[dg.AssetObservation | dg.Asset
         "seconds": round(report.seconds, 3),
         "seconds_waited": round(report.seconds_waited, 3),
     }
-    yield dg.AssetObservation("collection_cycles", metadata=metadata)
+    yield dg.AssetObservation(CYCLES_KEY, metadata=metadata)
     if report.status is not None and report.postings:
         yield dg.AssetMaterialization(
-            "job_postings",
+            POSTINGS_KEY,
             metadata={
                 name: metadata[name]
                 for name in ("cycle_id", "source_id", "source", "run_date", "postings")

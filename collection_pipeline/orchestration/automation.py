@@ -1,15 +1,27 @@
 """Schedules and the dispatch sensor: they start runs and do nothing else (no HTTP, no claim)."""
 
+import os
+
 import dagster as dg
 
+from collection_pipeline.collection.cleanup import CLEANUP_AT
+from collection_pipeline.orchestration.failure_sensor import run_failure_sensor
 from collection_pipeline.orchestration.jobs import (
-    DISPATCH_TAG,
-    SHORT_JOB_SECONDS,
     collection_dispatch,
     daily_cycle_creation,
     seen_row_cleanup,
 )
+from collection_pipeline.orchestration.library_schedule import library_ingest_schedule
+from collection_pipeline.orchestration.morning_alerts import morning_alerts_sensor
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
+from collection_pipeline.orchestration.run_tags import DISPATCH_TAG, SHORT_SECONDS
+from collection_pipeline.orchestration.sla_times import (
+    capture_cron,
+    recovery_cron,
+    settings_or_defaults,
+)
+from collection_pipeline.orchestration.snapshot_jobs import sla_snapshot, sla_snapshot_recovery
+from collection_pipeline.settings import Settings, load_settings
 
 SEOUL = "Asia/Seoul"
 DISPATCH_INTERVAL_SECONDS = 60
@@ -30,11 +42,47 @@ daily_cycle_creation_schedule = dg.ScheduleDefinition(
 seen_row_cleanup_schedule = dg.ScheduleDefinition(
     name="seen_row_cleanup_schedule",
     job=seen_row_cleanup,
-    cron_schedule="15 10 * * *",
+    cron_schedule=f"{CLEANUP_AT.minute} {CLEANUP_AT.hour} * * *",
     execution_timezone=SEOUL,
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="10:15 in Seoul: residual seen rows are deleted (R31).",
 )
+
+
+def snapshot_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
+    """The capture's and the recovery's schedule for the cutoff and tolerance in ``settings``."""
+    return [
+        dg.ScheduleDefinition(
+            name="sla_snapshot_schedule",
+            job=sla_snapshot,
+            cron_schedule=capture_cron(settings),
+            execution_timezone=SEOUL,
+            execution_fn=start_with_valid_settings,
+            default_status=dg.DefaultScheduleStatus.RUNNING,
+            description=(
+                "A minute ahead of the cutoff in Seoul (COLLECTION_SLA_CUTOFF, 09:00): starts the "
+                "run that captures at the cutoff. One that starts late judges itself late."
+            ),
+        ),
+        dg.ScheduleDefinition(
+            name="sla_snapshot_recovery_schedule",
+            job=sla_snapshot_recovery,
+            cron_schedule=recovery_cron(settings),
+            execution_timezone=SEOUL,
+            execution_fn=start_with_valid_settings,
+            default_status=dg.DefaultScheduleStatus.RUNNING,
+            description=(
+                "Soon after cutoff and tolerance in Seoul: a morning that nobody captured becomes "
+                "MISSED, with its reason. Every tick does the same."
+            ),
+        ),
+    ]
+
+
+def start_with_valid_settings(_context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """A wrong setting fails the schedule's tick with its own words; raises ``InvalidSetting``."""
+    load_settings(os.environ)
+    return dg.RunRequest()
 
 
 @dg.sensor(
@@ -43,8 +91,8 @@ seen_row_cleanup_schedule = dg.ScheduleDefinition(
     minimum_interval_seconds=DISPATCH_INTERVAL_SECONDS,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description=(
-        "Every 60 s: asks MySQL by plain reads whether anything is due, expired or missing, so "
-        "that idle minutes start no run."
+        "Every 60 s: asks MySQL by plain reads whether anything is due, expired, missing or to be "
+        "told, so that idle minutes start no run."
     ),
 )
 def collection_dispatch_sensor(
@@ -61,9 +109,14 @@ def collection_dispatch_sensor(
     with queue.pipeline(platform_clients) as pipeline:
         has_work = pipeline.dispatch.has_work()
     if not has_work:
-        return dg.SkipReason("nothing is due, expired or missing")
-    return dg.RunRequest(tags={DISPATCH_TAG: "tick", "dagster/max_runtime": SHORT_JOB_SECONDS})
+        return dg.SkipReason("nothing is due, expired or missing, and nothing is to be told")
+    return dg.RunRequest(tags={DISPATCH_TAG: "tick", "dagster/max_runtime": str(SHORT_SECONDS)})
 
 
-SCHEDULES = [daily_cycle_creation_schedule, seen_row_cleanup_schedule]
-SENSORS = [collection_dispatch_sensor]
+SCHEDULES = [
+    daily_cycle_creation_schedule,
+    seen_row_cleanup_schedule,
+    *snapshot_schedules(settings_or_defaults(os.environ)),
+    library_ingest_schedule,
+]
+SENSORS = [collection_dispatch_sensor, morning_alerts_sensor, run_failure_sensor]

@@ -4,13 +4,34 @@ All run in process and are never retried: the next tick finds by state what is l
 run as threads inside one op, which costs a twentieth of fanned-out steps.
 """
 
+from collections.abc import Iterator
+
 import dagster as dg
 
 from collection_pipeline.collection.assembly import worker_name
 from collection_pipeline.collection.dispatch import TickSummary, TickTerms
 from collection_pipeline.collection.slice_processor import SliceReport
 from collection_pipeline.orchestration.assets import slice_events
-from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
+from collection_pipeline.orchestration.checks import seen_rows_finding
+from collection_pipeline.orchestration.library_job import library_ingest
+from collection_pipeline.orchestration.morning_alerts import morning_alerts
+from collection_pipeline.orchestration.notifying import send_notifications
+from collection_pipeline.orchestration.resources import (
+    CollectionQueue,
+    Notifier,
+    PlatformClients,
+)
+from collection_pipeline.orchestration.run_tags import (
+    CLEANUP_PRIORITY,
+    CREATION_PRIORITY,
+    DISPATCH_PRIORITY,
+    DISPATCH_TAG,
+    DRAIN_SECONDS,
+    SHORT_SECONDS,
+    run_tags,
+)
+from collection_pipeline.orchestration.snapshot_asset import SnapshotEvent, final_header_events
+from collection_pipeline.orchestration.snapshot_jobs import sla_snapshot, sla_snapshot_recovery
 
 DISPATCH_CONFIG = {
     "drain": dg.Field(bool, default_value=False, description="Go on until nothing is due."),
@@ -20,25 +41,6 @@ DISPATCH_CONFIG = {
         is_required=False,
         description="No claim and no request after so many seconds.",
     ),
-}
-SHORT_JOB_SECONDS = "900"
-DRAIN_SECONDS = "43200"
-DISPATCH_TAG = "collection/dispatch"
-DISPATCH_TAGS = {
-    DISPATCH_TAG: "tick",
-    "dagster/max_runtime": DRAIN_SECONDS,
-    "dagster/max_retries": "0",
-    "dagster/priority": "0",
-}
-CREATION_TAGS = {
-    "dagster/max_runtime": SHORT_JOB_SECONDS,
-    "dagster/max_retries": "0",
-    "dagster/priority": "5",
-}
-CLEANUP_TAGS = {
-    "dagster/max_runtime": SHORT_JOB_SECONDS,
-    "dagster/max_retries": "0",
-    "dagster/priority": "-1",
 }
 
 
@@ -58,13 +60,20 @@ def create_cycles(
 
 
 @dg.op(
+    out=dg.Out(dg.Nothing),
     description="One tick: recover, prepare, claim, and work slices in threads (R5 to R11).",
     config_schema=DISPATCH_CONFIG,
 )
 def dispatch_slices(
-    context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
-) -> None:
-    """Events are written from this thread as slices end; threads only claim, read and store."""
+    context: dg.OpExecutionContext,
+    queue: CollectionQueue,
+    platform_clients: PlatformClients,
+    notifier: Notifier,
+) -> Iterator[SnapshotEvent | dg.Output[None]]:
+    """Events are written from this thread as slices end; threads only claim, read and store.
+
+    The tick itself sends what is to be told; the event of what it made final follows its slices.
+    """
     terms = TickTerms(
         drain=context.op_config["drain"],
         max_seconds=context.op_config["max_seconds"],
@@ -76,31 +85,42 @@ def dispatch_slices(
         for event in slice_events(report):
             context.log_event(event)
 
-    with queue.pipeline(platform_clients) as pipeline:
+    with queue.pipeline(platform_clients, notifier) as pipeline:
         summary = pipeline.dispatch.execute_tick(terms, on_slice=record)
-    context.add_output_metadata(tick_metadata(summary))
+        yield from final_header_events(context, pipeline)
+    yield dg.Output(None, metadata=tick_metadata(summary))
 
 
-@dg.op(description="Delete residual seen rows in chunks, never of a running cycle (R31).")
+@dg.op(
+    out=dg.Out(dg.Nothing),
+    description="Delete residual seen rows in chunks, never of a running cycle (R31).",
+)
 def clean_up_seen_rows(
-    context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
-) -> None:
-    """``seen_rows_older_than_48_hours`` should be 0 after every run."""
-    with queue.pipeline(platform_clients) as pipeline:
+    context: dg.OpExecutionContext,
+    queue: CollectionQueue,
+    platform_clients: PlatformClients,
+    notifier: Notifier,
+) -> Iterator[SnapshotEvent | dg.Output[None]]:
+    """``seen_rows_older_than_48_hours`` should be 0 after every run; else it is told."""
+    with queue.pipeline(platform_clients, notifier) as pipeline:
         done = pipeline.cleanup.clean_up()
-    context.add_output_metadata(
-        {
+        yield seen_rows_finding(done.left_over).as_evaluation()
+        pipeline.notifications.note_seen_rows(done.left_over)
+        send_notifications(context, pipeline)
+    yield dg.Output(
+        None,
+        metadata={
             "deleted_rows": done.deleted_rows,
             "chunks": done.chunks,
             "seen_rows_older_than_48_hours": done.left_over,
-        }
+        },
     )
 
 
 @dg.job(
     description="00:00 KST: headers and cycles of the day. A missed run delays nobody.",
     executor_def=dg.in_process_executor,
-    tags=CREATION_TAGS,
+    tags=run_tags(priority=CREATION_PRIORITY, longest_seconds=SHORT_SECONDS),
 )
 def daily_cycle_creation() -> None:
     """Creates the day."""
@@ -123,7 +143,10 @@ def dispatch_config(values: dict[str, object]) -> dict[str, object]:
     ),
     executor_def=dg.in_process_executor,
     config=dispatch_config,
-    tags=DISPATCH_TAGS,
+    tags={
+        DISPATCH_TAG: "tick",
+        **run_tags(priority=DISPATCH_PRIORITY, longest_seconds=DRAIN_SECONDS),
+    },
 )
 def collection_dispatch() -> None:
     """Dispatches slices."""
@@ -133,17 +156,25 @@ def collection_dispatch() -> None:
 @dg.job(
     description="10:15 KST: residual seen rows are deleted.",
     executor_def=dg.in_process_executor,
-    tags=CLEANUP_TAGS,
+    tags=run_tags(priority=CLEANUP_PRIORITY, longest_seconds=SHORT_SECONDS),
 )
 def seen_row_cleanup() -> None:
     """Cleans up."""
     clean_up_seen_rows()
 
 
-JOBS = [daily_cycle_creation, collection_dispatch, seen_row_cleanup]
+JOBS = [
+    daily_cycle_creation,
+    collection_dispatch,
+    seen_row_cleanup,
+    sla_snapshot,
+    sla_snapshot_recovery,
+    morning_alerts,
+    library_ingest,
+]
 
 
-def tick_metadata(summary: TickSummary) -> dict[str, object]:
+def tick_metadata(summary: TickSummary) -> dict[str, int | float | dg.TableMetadataValue]:
     """The tick's numbers, and a table of how its slices ended."""
     ends = {**summary.ended, "CONTINUED": summary.continued, "LOST": summary.lost}
     return {

@@ -1,4 +1,4 @@
-"""Resources: the MySQL queue and the platform clients, secrets by name of their variable (R29)."""
+"""Resources: queue, clients, notifier, register; secrets by name of their variable (R29)."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from dataclasses import replace
 import dagster as dg
 
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble
+from collection_pipeline.orchestration.library_resource import LibraryRegister
 from collection_pipeline.settings import PREFIX, Settings, load_settings
 from collection_pipeline.store.migration import require_current_schema
 
@@ -26,15 +27,35 @@ class PlatformClients(dg.ConfigurableResource["PlatformClients"]):
         return replace(settings, secrets=secrets)
 
 
+class Notifier(dg.ConfigurableResource["Notifier"]):
+    """Where notifications go. The webhook's address is a secret; without one they are logged."""
+
+    webhook_url: str = ""
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """``settings`` with the address that the resource was given."""
+        if not self.webhook_url:
+            return settings
+        return replace(settings, secrets={**settings.secrets, "WEBHOOK_URL": self.webhook_url})
+
+
 class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
     """The durable work queue: cycles, leases, cursors and budgets, all in MySQL."""
 
     database_url: str
 
     @contextmanager
-    def pipeline(self, clients: PlatformClients) -> Iterator[CollectionPipeline]:
-        """The services over the queue; connections are given back at the end."""
-        pipeline = assemble(clients.settings(), self.database_url)
+    def pipeline(
+        self, clients: PlatformClients, notifier: Notifier | None = None
+    ) -> Iterator[CollectionPipeline]:
+        """The services over the queue; connections are given back at the end.
+
+        Whoever delivers notifications hands the ``notifier`` in.
+        """
+        settings = clients.settings()
+        if notifier is not None:
+            settings = notifier.applied_to(settings)
+        pipeline = assemble(settings, self.database_url)
         try:
             with pipeline.engine.connect() as connection:
                 require_current_schema(connection)
@@ -52,4 +73,9 @@ def secret(name: str) -> str:
 RESOURCES = {
     "queue": CollectionQueue(database_url=dg.EnvVar(f"{PREFIX}DATABASE_URL")),
     "platform_clients": PlatformClients(saramin_access_key=secret("SARAMIN_ACCESS_KEY")),
+    "notifier": Notifier(webhook_url=secret("WEBHOOK_URL")),
+    "library": LibraryRegister(
+        database_url=dg.EnvVar(f"{PREFIX}DATABASE_URL"),
+        service_key=secret("LIBRARY_SERVICE_KEY"),
+    ),
 }

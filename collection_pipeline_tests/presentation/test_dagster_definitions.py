@@ -16,6 +16,8 @@ from dagster_mysql.run_storage import MySQLRunStorage
 from dagster_mysql.schedule_storage import MySQLScheduleStorage
 
 from collection_pipeline.definitions import defs
+from collection_pipeline.orchestration.checks import CHECKS
+from collection_pipeline.orchestration.library_checks import LIBRARY_CHECKS
 from collection_pipeline_tests.kit.dagster_world import (
     PATIENCE_SECONDS,
     ROOT,
@@ -23,10 +25,21 @@ from collection_pipeline_tests.kit.dagster_world import (
     opened_instance,
 )
 
+MOST_WAITING_SECONDS = 2 * 3600 + 60
+"""The largest tolerance and the largest late start that the settings allow, and the lead."""
+
 # Dagster hands its own parameter on when it binds a sensor to its job.
 pytestmark = pytest.mark.filterwarnings("ignore:Parameter `owners`")
 
-JOBS = {"collection_dispatch", "daily_cycle_creation", "seen_row_cleanup"}
+JOBS = {
+    "collection_dispatch",
+    "daily_cycle_creation",
+    "library_ingest",
+    "morning_alerts",
+    "seen_row_cleanup",
+    "sla_snapshot",
+    "sla_snapshot_recovery",
+}
 
 
 @pytest.fixture
@@ -63,46 +76,72 @@ def test_every_job_has_a_longest_time_of_its_own(jobs: list[dg.JobDefinition]) -
     assert set(longest) == JOBS
     assert all(0 < seconds <= 24 * 3600 for seconds in longest.values())
     assert longest["collection_dispatch"] > longest["seen_row_cleanup"]
+    assert longest["sla_snapshot"] > MOST_WAITING_SECONDS
+
+
+def test_the_capture_leaves_the_queue_before_everything_else(
+    jobs: list[dg.JobDefinition],
+) -> None:
+    """R38: it has a minute to start; no limit of other jobs' runs may keep it waiting."""
+    priorities = {job.name: int(job.tags["dagster/priority"]) for job in jobs}
+    capture = priorities.pop("sla_snapshot")
+    assert capture > max(priorities.values())
+    assert priorities["sla_snapshot_recovery"] == max(priorities.values())
+    limited = {job.name for job in jobs if "collection/dispatch" in job.tags}
+    assert limited == {"collection_dispatch"}
 
 
 def test_everything_is_documented_in_the_ui(
     repository: dg.RepositoryDefinition, jobs: list[dg.JobDefinition]
 ) -> None:
-    """Style: every op, job, schedule, sensor and asset has words, assets also a kind."""
+    """Style: every op, job, schedule, sensor, asset and check has words, assets also a kind."""
     described = {
         **{job.name: job.description for job in jobs},
         **{node.name: node.definition.description for job in jobs for node in job.nodes},
         **{one.name: one.description for one in repository.schedule_defs},
         **{one.name: one.description for one in repository.sensor_defs},
+        **{one.key.name: one.description for one in _check_specs()},
     }
     assert all(description and len(description) > 20 for description in described.values())
     specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
-    assert {"job_postings", "collection_cycles"} <= set(specs)
+    assert set(specs) == {"job_postings", "collection_cycles", "sla_snapshot", "public_libraries"}
     assert all(spec.description and spec.kinds for spec in specs.values())
 
 
-def test_both_schedules_run_at_their_hour_in_seoul(repository: dg.RepositoryDefinition) -> None:
-    """R35, R31: 00:00 and 10:15 KST, switched on by the code."""
-    schedules = {schedule.job_name: schedule for schedule in repository.schedule_defs}
-    assert {name: one.cron_schedule for name, one in schedules.items()} == {
-        "daily_cycle_creation": "0 0 * * *",
-        "seen_row_cleanup": "15 10 * * *",
+def _check_specs() -> list[dg.AssetCheckSpec]:
+    return [spec for check in [*CHECKS, *LIBRARY_CHECKS] for spec in check.check_specs]
+
+
+def test_checks_watch_the_morning_the_residue_and_the_register() -> None:
+    """R45: shown at the assets that they are about, and none stops a run."""
+    checks = {spec.key.name: spec for spec in _check_specs()}
+    assert {name: spec.asset_key.to_user_string() for name, spec in checks.items()} == {
+        "snapshot_captured": "sla_snapshot",
+        "no_seen_row_older_than_48_hours": "collection_cycles",
+        "complete_snapshot": "public_libraries",
+        "share_deactivated": "public_libraries",
+        "unparsed_cells": "public_libraries",
     }
-    for schedule in schedules.values():
-        assert schedule.execution_timezone == "Asia/Seoul"
-        assert schedule.default_status is dg.DefaultScheduleStatus.RUNNING
+    assert not any(spec.blocking for spec in checks.values())
 
 
-def test_the_dispatch_sensor_asks_once_a_minute(repository: dg.RepositoryDefinition) -> None:
-    """Spec section 1: 60 s, switched on by the code, one job."""
-    (sensor,) = repository.sensor_defs
-    assert sensor.job_name == "collection_dispatch"
-    assert sensor.minimum_interval_seconds == 60
-    assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
+def test_the_sensors_ask_often_enough_and_are_on(repository: dg.RepositoryDefinition) -> None:
+    """Spec section 1: the queue is asked once a minute; the code switches them on."""
+    sensors = {sensor.name: sensor for sensor in repository.sensor_defs}
+    assert {name: one.minimum_interval_seconds for name, one in sensors.items()} == {
+        "collection_dispatch_sensor": 60,
+        "morning_alerts_sensor": 30,
+        "run_failure_sensor": 30,
+    }
+    assert sensors["collection_dispatch_sensor"].job_name == "collection_dispatch"
+    assert sensors["morning_alerts_sensor"].job_name == "morning_alerts"
+    assert all(one.default_status is dg.DefaultSensorStatus.RUNNING for one in sensors.values())
 
 
 PLANTED = {
     "COLLECTION_SARAMIN_ACCESS_KEY": "planted+key/with%odd&chars==",
+    "COLLECTION_LIBRARY_SERVICE_KEY": "planted+service/key==",
+    "COLLECTION_WEBHOOK_URL": "https://hooks.test/planted/T0/B0",
     "COLLECTION_DATABASE_URL": "mysql+pymysql://me:planted-password@127.0.0.1:1/queue",
 }
 SNAPSHOT = """

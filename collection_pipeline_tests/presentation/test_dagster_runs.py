@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
 from dagster._core.execution.validate_run_config import validate_run_config
 
 from collection_pipeline.definitions import defs
+from collection_pipeline_tests.kit.dagster_runs import (
+    materialized,
+    observed,
+    output_of,
+    run_job,
+)
 from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import Stack
 
@@ -20,36 +25,13 @@ OpenInstance = Callable[[Stack], dg.DagsterInstance]
 DRAIN: dict[str, object] = {"drain": True, "max_seconds": 60}
 
 
-def _run(
-    name: str, instance: dg.DagsterInstance, config: dict[str, object] | None = None
-) -> dg.ExecuteInProcessResult:
-    job = defs.resolve_job_def(name)
-    return job.execute_in_process(run_config=config, instance=instance)
-
-
-def _plain(metadata: Any) -> dict[str, Any]:
-    return {name: entry.value for name, entry in metadata.items()}
-
-
-def _observed(instance: dg.DagsterInstance) -> list[dict[str, Any]]:
-    records = instance.fetch_observations(dg.AssetKey("collection_cycles"), 100).records
-    found = [record.event_log_entry.asset_observation for record in records]
-    return [_plain(one.metadata) for one in found if one is not None]
-
-
-def _materialized(instance: dg.DagsterInstance) -> list[dict[str, Any]]:
-    records = instance.fetch_materializations(dg.AssetKey("job_postings"), 100).records
-    found = [record.asset_materialization for record in records]
-    return [_plain(one.metadata) for one in found if one is not None]
-
-
 def test_the_midnight_job_makes_the_databases_day(
     open_stack: OpenStack, open_instance: OpenInstance
 ) -> None:
     """R35, R15: the run date is the database's, whatever Dagster's clock says."""
     stack = open_stack()
     one = stack.add("greenhouse", "board")
-    result = _run("daily_cycle_creation", open_instance(stack))
+    result = run_job("daily_cycle_creation", open_instance(stack))
     assert result.success
     assert stack.cycle(one)["cycle_status"] == "NOT_STARTED"
     headers = stack.rows("SELECT snapshot_date FROM job_posting_collection_sla_snapshots")
@@ -69,9 +51,9 @@ def test_a_dispatch_run_shows_each_slice_and_its_tick(
     capped = stack.add("saramin", "capped", list_pages=1)
     stack.simulator.add_fault({"name": "http_429", "key": "broken"})
     instance = open_instance(stack)
-    result = _run("collection_dispatch", instance, DRAIN)
+    result = run_job("collection_dispatch", instance, DRAIN)
 
-    seen = {row["source_id"]: row for row in _observed(instance)}
+    seen = {row["source_id"]: row for row in observed(instance, "collection_cycles")}
     assert set(seen) == {board, broken, capped}
     for source_id, status, reason in (
         (board, "SUCCESS", ""),
@@ -87,11 +69,13 @@ def test_a_dispatch_run_shows_each_slice_and_its_tick(
         assert shown["detail_requests"] == cycle["detail_request_count"]
         assert isinstance(shown["seconds"], float)
         assert isinstance(shown["seconds_waited"], float)
-    assert {(row["source_id"], row["postings"]) for row in _materialized(instance)} == {
+    assert {
+        (row["source_id"], row["postings"]) for row in materialized(instance, "job_postings")
+    } == {
         (board, 3),
         (capped, 110),
     }
-    output = _plain(_outputs(result))
+    output = output_of(result, "dispatch_slices")
     assert (output["claimed"], output["slices"], output["prepared"]) == (3, 3, 3)
     assert {row.data["end"]: row.data["slices"] for row in output["slice_ends"].records} == {
         "SUCCESS": 1,
@@ -103,11 +87,6 @@ def test_a_dispatch_run_shows_each_slice_and_its_tick(
     assert {row["dagster_run_id"] for row in stack.slices(board)} == {result.run_id}
 
 
-def _outputs(result: dg.ExecuteInProcessResult) -> Any:
-    (event,) = result.filter_events(lambda event: event.is_successful_output)
-    return event.step_output_data.metadata
-
-
 def test_the_cleanup_job_shows_what_it_deleted(
     open_stack: OpenStack, open_instance: OpenInstance
 ) -> None:
@@ -116,7 +95,8 @@ def test_the_cleanup_job_shows_what_it_deleted(
     stack.add("saramin", "long")
     stack.tick(drain=False)
     stack.set_clock(2)
-    output = _plain(_outputs(_run("seen_row_cleanup", open_instance(stack))))
+    result = run_job("seen_row_cleanup", open_instance(stack))
+    output = output_of(result, "clean_up_seen_rows")
     assert output == {"deleted_rows": 440, "chunks": 1, "seen_rows_older_than_48_hours": 0}
 
 
@@ -126,7 +106,7 @@ def test_a_run_leaves_no_file_behind(
     """Spec section 1: outputs and logs in DAGSTER_HOME would grow for ever."""
     stack = open_stack(source("greenhouse", "board", 3))
     stack.add("greenhouse", "board")
-    _run("collection_dispatch", open_instance(stack), DRAIN)
+    run_job("collection_dispatch", open_instance(stack), DRAIN)
     left = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
     assert [path.name for path in left] == ["dagster.yaml"]
 
@@ -163,11 +143,11 @@ def test_a_wrong_run_configuration_is_refused(
     """Spec section 3: zero must not mean for ever, a misspelt key must not mean its default."""
     instance = open_instance(open_stack())
     with pytest.raises(dg.DagsterError):
-        _run("collection_dispatch", instance, config)
+        run_job("collection_dispatch", instance, config)
     assert instance.get_runs_count() == 0
 
 
-def test_a_tick_that_could_not_work_is_a_failed_run(
+def test_a_tick_that_could_not_work_is_a_failedrun_job(
     open_stack: OpenStack, open_instance: OpenInstance
 ) -> None:
     """R34: an unmigrated schema ends the run, and nothing of it looks like an idle tick."""
@@ -176,7 +156,7 @@ def test_a_tick_that_could_not_work_is_a_failed_run(
     stack.write("RENAME TABLE collection_schema_version TO version_elsewhere")
     try:
         with pytest.raises(Exception, match="collection-pipeline db migrate"):
-            _run("collection_dispatch", instance)
+            run_job("collection_dispatch", instance)
     finally:
         stack.write("RENAME TABLE version_elsewhere TO collection_schema_version")
     (run,) = instance.get_runs()

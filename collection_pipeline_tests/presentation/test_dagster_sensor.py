@@ -90,3 +90,17 @@ def test_the_sensor_starts_nothing_while_the_flag_is_off(
         past=stack.now(),
     )
     assert only_request(instance).tags
+
+
+def test_the_sensor_starts_a_tick_for_what_waits_to_be_told(
+    open_stack: OpenStack, open_instance: OpenInstance
+) -> None:
+    """R40: a delivery is tried again by later ticks, also when nothing is to be collected."""
+    stack = open_stack()
+    instance = open_instance(stack)
+    stack.tick()
+    assert "nothing is to be told" in skip_reason(instance)
+    assert stack.pipeline.notifications.note_run_failed("a_job", "a-run", "step one: Refused")
+    assert only_request(instance).tags["collection/dispatch"] == "tick"
+    stack.pipeline.notifications.deliver()
+    assert "nothing is to be told" in skip_reason(instance)
