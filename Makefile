@@ -2,6 +2,7 @@
 # make demo    a simulated day on a private database server
 # make up      the whole pipeline on this machine
 # make test    all tests, on MySQL and on MariaDB
+# make screenshots  the pictures in the README, drawn anew
 # make lint    format, lint, types, import direction
 # make clean   stops the private database server and removes what the other targets made
 
@@ -9,11 +10,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP_STAMP := $(VENV)/.installed
-PYTEST ?= $(BIN)/python -m pytest
+# Each worker has a database server of its own; a file's tests stay together and in order.
+TEST_WORKERS ?= 3
+PYTEST ?= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 TESTS ?=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo up test test-mysql test-mariadb lint lock clean
+.PHONY: setup demo up test test-mysql test-mariadb chromium screenshots lint lock clean
 
 setup: $(SETUP_STAMP)
 
@@ -38,11 +41,26 @@ up: setup
 
 test: test-mysql test-mariadb
 
-test-mysql: setup
+test-mysql: setup chromium
 	COLLECTION_TEST_SERVER=mysql $(PYTEST) $(TESTS)
 
-test-mariadb: setup
+test-mariadb: setup chromium
 	COLLECTION_TEST_SERVER=mariadb $(PYTEST) $(TESTS)
+
+# The tests of the operations page run in Chromium. Only root can install it.
+chromium:
+	@if test -n "$$CHROMIUM" || command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+	  || command -v google-chrome >/dev/null; then :; \
+	elif test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+	  apt-get update -q && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -q --yes --no-install-recommends chromium; \
+	else \
+	  echo 'The browser tests need Chromium: apt-get install chromium, or name a program:' \
+	    'make test CHROMIUM=/path/to/chromium' >&2; exit 3; \
+	fi
+
+screenshots: setup chromium
+	$(BIN)/python -m collection_pipeline_tests.kit.screenshots
 
 lint: setup
 	$(BIN)/ruff format --check .
