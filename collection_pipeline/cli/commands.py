@@ -9,8 +9,12 @@ from collection_pipeline.cli import (
     databases,
     demonstration,
     flags,
+    ingest,
+    notifications,
+    operations,
     reading,
     simulating,
+    snapshots,
     sources,
 )
 
@@ -32,7 +36,11 @@ app.command("tick")(collecting.tick)
 app.command("cleanup")(collecting.cleanup)
 app.command("cycles")(reading.cycles)
 app.command("postings")(reading.postings)
+app.add_typer(snapshots.app, name="snapshot")
+app.add_typer(notifications.app, name="notifications")
+app.command("ingest")(ingest.ingest)
 app.add_typer(clock.app, name="clock")
 app.command("simulator")(simulating.simulator)
+app.command("operations")(operations.operations)
 app.command("demo")(demonstration.demo)
 app.command("up")(demonstration.up)

@@ -47,8 +47,15 @@ def configured_pipeline() -> CollectionPipeline:
     """The services as the environment describes them; nothing has connected yet."""
     settings = load_settings(os.environ)
     url = database_url(settings)
-    try:
+    with explained_url_errors():
         return assemble(settings, url)
+
+
+@contextmanager
+def explained_url_errors() -> Iterator[None]:
+    """Turn what SQLAlchemy says of a URL into ``DatabaseUnusable``."""
+    try:
+        yield
     except ValueError as error:
         raise DatabaseUnusable(f"{PREFIX}DATABASE_URL: an option of it is wrong: {error}") from None
     except ModuleNotFoundError:

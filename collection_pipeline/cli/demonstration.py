@@ -7,9 +7,13 @@ from collection_pipeline.cli.output import wide_console
 from collection_pipeline.demo.dagster_runs import DagsterRuns
 from collection_pipeline.demo.days import run_day, simulated_days
 from collection_pipeline.demo.display import DayDisplay, standing_table
-from collection_pipeline.demo.services import serve_until_stopped
+from collection_pipeline.demo.services import (
+    DAGSTER_PORT,
+    OPERATIONS_PORT,
+    serve_until_stopped,
+)
 from collection_pipeline.demo.stack import demo_stack, first_day
-from collection_pipeline.demo.standing import standings
+from collection_pipeline.demo.standing import snapshot_line, standings
 from collection_pipeline.demo.summary import check_demo
 
 
@@ -29,17 +33,22 @@ def demo() -> None:
         for day in days:
             console.print(f"\n[bold]{day} ended[/bold]", highlight=False)
             console.print(standing_table(standings(stack, day), console.width))
+            console.print(snapshot_line(stack, day), highlight=False)
         compared = check_demo(stack, days, runs.executed, runs.succeeded_in_run_table())
         console.print(
             f"\n{compared} figures compared with the simulator's log, its catalogues and Dagster's "
             f"run table: no difference ({time.monotonic() - began:.0f} s).",
             highlight=False,
         )
-    console.print("'make up' keeps this running with the Dagster UI.")
+    console.print(
+        f"Look at it: 'make up' serves these days on http://127.0.0.1:{OPERATIONS_PORT} "
+        f"(operations page) and http://127.0.0.1:{DAGSTER_PORT} (Dagster UI).",
+        highlight=False,
+    )
 
 
 def up() -> None:
-    """Keep the demo's stack running with the Dagster UI until Ctrl-C."""
+    """Keep the demo's stack running with operations page and Dagster UI until Ctrl-C."""
     console = wide_console()
     with demo_stack(fresh=False) as stack:
         console.print(f"{stack.database}; simulator on {stack.simulator.base_url}")

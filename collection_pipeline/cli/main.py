@@ -21,6 +21,7 @@ from collection_pipeline.demo.summary import DemoDiffers
 from collection_pipeline.domain.budget import InvalidBudget
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.local_db.errors import LocalDatabaseError
+from collection_pipeline.operations.listening import CannotServe
 from collection_pipeline.platforms.gateway import BadDescriptor
 from collection_pipeline.settings import InvalidSetting
 from collection_pipeline.simulator.scenario import ScenarioError
@@ -44,6 +45,7 @@ EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
     ),
     (
         (
+            CannotServe,
             DatabaseUnavailable,
             DatabaseUnusable,
             InvalidSetting,

@@ -1,4 +1,4 @@
-"""Three simulated days: midnight creation, dispatch until nothing is due, the 10:15 cleanup."""
+"""Three simulated days: midnight, dispatch until nothing is due, the 09:00 snapshot, cleanup."""
 
 import subprocess
 from collections.abc import Callable
@@ -10,6 +10,8 @@ from collection_pipeline.domain.kst import utc_of_kst
 
 DAYS = 3
 POLL_SECONDS = 0.5
+BEFORE_THE_CUTOFF = time(8, 59, 52)
+"""Early enough for a process that needs seconds to start, late enough not to wait for long."""
 
 
 def simulated_days(start: date) -> list[date]:
@@ -23,6 +25,8 @@ def run_day(stack: DemoStack, runs: DagsterRuns, day: date, watch: Callable[[], 
     stack.simulator.set_day(day)
     runs.finish("daily_cycle_creation", runs.start("daily_cycle_creation"))
     _watched(runs, "collection_dispatch", {"drain": True}, watch)
+    _move_clock(stack, day, BEFORE_THE_CUTOFF)
+    runs.finish("sla_snapshot", runs.start("sla_snapshot"))
     _move_clock(stack, day, time(10, 15))
     runs.finish("seen_row_cleanup", runs.start("seen_row_cleanup"))
 

@@ -1,4 +1,4 @@
-"""Dagster's webserver and daemon as children of this process, ended by their process ids."""
+"""Dagster's webserver and daemon and the operations page, as children ended by their ids."""
 
 import contextlib
 import os
@@ -14,11 +14,14 @@ from urllib.request import urlopen
 
 from collection_pipeline.demo.dagster_home import dagster_home
 from collection_pipeline.demo.stack import DemoStack
+from collection_pipeline.settings import PREFIX
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 GROUP_STOP_SECONDS = 2.0
 DAY_CHECK_SECONDS = 2.0
+DAGSTER_PORT = 3000
+OPERATIONS_PORT = 3001
 
 
 class ServiceEnded(Exception):
@@ -26,25 +29,24 @@ class ServiceEnded(Exception):
 
 
 def serve_until_stopped(stack: DemoStack, say: Callable[[str], None]) -> None:
-    """Run webserver and daemon until SIGINT or SIGTERM, the simulator's day following the clock."""
+    """Run all three until SIGINT or SIGTERM, the simulator's day following the clock."""
     stopping = threading.Event()
     before = {
         number: signal.signal(number, _setter(stopping))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
-    port = _free_port()
-    children = {
-        "webserver": _start(
-            stack,
-            "webserver",
-            ["-m", "dagster_webserver", "-h", "127.0.0.1", "-p", str(port), "-w", _workspace()],
-        ),
-        "daemon": _start(stack, "daemon", ["-m", "dagster._daemon", "run", "-w", _workspace()]),
-    }
+    port, page_port = _port(DAGSTER_PORT), _port(OPERATIONS_PORT)
+    ui, page = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{page_port}"
+    children: dict[str, subprocess.Popen[bytes]] = {}
     try:
-        _wait_until_served(port, children, stopping)
-        say(f"Dagster UI: http://127.0.0.1:{port}")
-        say("Ctrl-C stops everything.")
+        for name, arguments in _commands(port, page_port).items():
+            children[name] = _start(stack, name, arguments, ui)
+        _wait_until_served("Dagster UI", f"{ui}/server_info", children, stopping)
+        _wait_until_served("operations page", f"{page}/static/style.css", children, stopping)
+        if not stopping.is_set():
+            say(f"operations page: {page}")
+            say(f"Dagster UI: {ui}")
+            say("Ctrl-C stops everything.")
         while not stopping.wait(DAY_CHECK_SECONDS):
             _require_running(children)
             stack.simulator.set_day(stack.today)
@@ -66,12 +68,22 @@ def _workspace() -> str:
     return str(dagster_home() / "workspace.yaml")
 
 
-def _start(stack: DemoStack, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+def _commands(port: int, page_port: int) -> dict[str, list[str]]:
+    at = ["-h", "127.0.0.1", "-p", str(port), "-w", _workspace()]
+    page = ["operations", "--host", "127.0.0.1", "--port", str(page_port)]
+    return {
+        "webserver": ["-m", "dagster_webserver", *at],
+        "daemon": ["-m", "dagster._daemon", "run", "-w", _workspace()],
+        "operations": ["-m", "collection_pipeline.cli.main", *page],
+    }
+
+
+def _start(stack: DemoStack, name: str, arguments: list[str], ui: str) -> subprocess.Popen[bytes]:
     """A child in a session of its own, so that Ctrl-C reaches it through us only."""
     with (stack.folder / f"{name}.log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, *arguments],
-            env=stack.environment,
+            env={**stack.environment, f"{PREFIX}DAGSTER_UI_URL": ui},
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -79,23 +91,26 @@ def _start(stack: DemoStack, name: str, arguments: list[str]) -> subprocess.Pope
 
 
 def _wait_until_served(
-    port: int, children: dict[str, subprocess.Popen[bytes]], stopping: threading.Event
+    what: str,
+    address: str,
+    children: dict[str, subprocess.Popen[bytes]],
+    stopping: threading.Event,
 ) -> None:
     ends_at = time.monotonic() + START_SECONDS
     while time.monotonic() < ends_at and not stopping.is_set():
         _require_running(children)
         with contextlib.suppress(OSError):
-            urlopen(f"http://127.0.0.1:{port}/server_info", timeout=5).close()
+            urlopen(address, timeout=5).close()  # noqa: S310  # loopback, made here
             return
         stopping.wait(0.5)
     if not stopping.is_set():
-        raise ServiceEnded(f"the Dagster UI did not answer within {START_SECONDS:.0f} s")
+        raise ServiceEnded(f"the {what} did not answer within {START_SECONDS:.0f} s")
 
 
 def _require_running(children: dict[str, subprocess.Popen[bytes]]) -> None:
     for name, child in children.items():
         if child.poll() is not None:
-            raise ServiceEnded(f"the Dagster {name} ended with exit code {child.returncode}")
+            raise ServiceEnded(f"the {name} ended with exit code {child.returncode}")
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
@@ -111,7 +126,10 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
                 child.wait(timeout=GROUP_STOP_SECONDS)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _port(wanted: int) -> int:
+    """``wanted`` if nobody listens there, so that the address is the same each time."""
+    for port in (wanted, 0):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return int(probe.getsockname()[1])
+    raise ServiceEnded("no port is free on 127.0.0.1")

@@ -6,7 +6,9 @@ from typing import Any
 
 from collection_pipeline.demo.sources import NOTHING
 from collection_pipeline.demo.stack import DemoStack
+from collection_pipeline.domain.snapshot import CaptureStatus, late_count
 from collection_pipeline.store.reading import cycles_of
+from collection_pipeline.store.snapshots import SlaSnapshots
 from collection_pipeline.store.sources import JobSources
 
 
@@ -44,3 +46,14 @@ def standings(stack: DemoStack, day: date) -> list[Standing]:
         row["job_source_id"]: row for row in run(lambda connection: cycles_of(connection, day))
     }
     return [Standing(source.id, source.label, day, cycles.get(source.id)) for source in sources]
+
+
+def snapshot_line(stack: DemoStack, day: date) -> str:
+    """What 09:00 recorded of the day, in one line."""
+    run = stack.pipeline.transactions.run
+    header = run(lambda connection: SlaSnapshots().header(connection, day))
+    if header is None or header.status is not CaptureStatus.CAPTURED:
+        return f"09:00 snapshot: {'none' if header is None else header.status}"
+    items = run(lambda connection: SlaSnapshots().items(connection, header.snapshot_id))
+    late = late_count(header.status, items)
+    return f"09:00 snapshot: {late} of {len(items)} sources late, {header.status}"

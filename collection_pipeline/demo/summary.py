@@ -5,10 +5,17 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 
-from collection_pipeline.demo.sources import DEMO_SOURCES, EXHAUSTED, SUCCESS, DemoSource
+from collection_pipeline.demo.sources import (
+    DEMO_SOURCES,
+    EXHAUSTED,
+    NOTHING,
+    SUCCESS,
+    DemoSource,
+)
 from collection_pipeline.demo.stack import DemoStack
 from collection_pipeline.demo.standing import Standing, standings
 from collection_pipeline.store.reading import postings_of
+from collection_pipeline.store.snapshots import SlaSnapshots
 
 
 class DemoDiffers(Exception):
@@ -39,6 +46,8 @@ def _figures(
     for job, count in sorted(executed.items()):
         yield f"successful Dagster runs of {job}", count, found[job]
     for number, day in enumerate(days):
+        if executed["sla_snapshot"]:
+            yield from _snapshot(stack, day, [source.ends[number] for source in DEMO_SOURCES])
         for source, standing in zip(DEMO_SOURCES, standings(stack, day), strict=True):
             where = f"{day} {source.label}"
             yield f"{where}: state", source.ends[number], standing.status
@@ -49,6 +58,16 @@ def _figures(
             yield from _postings(stack, source, standing, days)
         elif source.ends[-1] == EXHAUSTED:
             yield f"{source.label}: closed postings", 0, _count(stack, standing, "CLOSED")
+
+
+def _snapshot(stack: DemoStack, day: date, ends: list[str]) -> Iterator[Figure]:
+    """What 09:00 recorded, against how the sources' days had to end by then."""
+    run = stack.pipeline.transactions.run
+    header = run(lambda connection: SlaSnapshots().header(connection, day))
+    items = [] if header is None else run(lambda c: SlaSnapshots().items(c, header.snapshot_id))
+    states = Counter(end for end in ends if end != NOTHING)
+    yield f"{day} snapshot", "CAPTURED", header and header.status.value
+    yield f"{day} snapshot: states", states, Counter(item.cycle_status.value for item in items)
 
 
 def _requests(

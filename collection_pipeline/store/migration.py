@@ -8,6 +8,7 @@ the other, under a session lock named by the schema.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -78,10 +79,17 @@ def require_current_schema(connection: Connection) -> None:
 def schema_state(connection: Connection) -> SchemaState:
     """Where the database stands, by its own version table."""
     context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-    scripts = ScriptDirectory(str(_SCRIPTS))
     current = context.get_current_revision()
-    revisions = {script.revision for script in scripts.walk_revisions()}
-    return SchemaState(current, scripts.get_current_head() or "", current in revisions)
+    newest, revisions = known_revisions()
+    return SchemaState(current, newest, current in revisions)
+
+
+@cache
+def known_revisions() -> tuple[str, frozenset[str]]:
+    """This release's newest revision, and all of them; read from its files once a process."""
+    scripts = ScriptDirectory(str(_SCRIPTS))
+    revisions = frozenset(script.revision for script in scripts.walk_revisions())
+    return scripts.get_current_head() or "", revisions
 
 
 @contextmanager

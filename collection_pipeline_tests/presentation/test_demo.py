@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 from rich.console import Console
@@ -123,6 +124,14 @@ def test_a_request_that_nobody_counted_ends_the_demo(three_days: Stack) -> None:
         _checked(three_days)
 
 
+def test_a_snapshot_that_tells_another_story_ends_the_demo(three_days: Stack) -> None:
+    """Acceptance 8, R36: where `sla_snapshot` ran, each day was captured as it had to end."""
+    executed = RUNS + Counter({"sla_snapshot": 3})
+    days = [three_days.day(number) for number in (1, 2, 3)]
+    with pytest.raises(DemoDiffers, match="snapshot"):
+        check_demo(_demo_stack(three_days), days, executed, executed)
+
+
 def test_a_run_that_dagster_does_not_know_ends_the_demo(three_days: Stack) -> None:
     """Acceptance 8: the days are Dagster runs, by Dagster's own table."""
     with pytest.raises(DemoDiffers, match="successful Dagster runs of collection_dispatch"):
@@ -183,7 +192,7 @@ with SimulatorServer(separate_ports=True) as simulator:
 
 @pytest.fixture
 def serving(store_url: str, dagster_url: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A process that keeps webserver and daemon running; ended with all of its descendants."""
+    """A process that keeps all three services running; ended with all of its descendants."""
     collection = {"COLLECTION_DATABASE_URL": store_url, "COLLECTION_SIMULATION": "1"}
     process = subprocess.Popen(
         [sys.executable, "-c", SERVE, str(tmp_path)],
@@ -210,20 +219,22 @@ def serving(store_url: str, dagster_url: str, tmp_path: Path) -> Iterator["subpr
 def test_the_services_end_with_everything_that_they_started(
     serving: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
-    """Spec section 3: after SIGTERM no webserver, daemon or code server is left."""
+    """Spec section 3: after SIGTERM no page, webserver, daemon or code server is left."""
     assert serving.stdout is not None
-    first = serving.stdout.readline()
-    assert first.startswith("Dagster UI: http://127.0.0.1:"), first
-    address = first.split(": ", 1)[1].strip()
-    with urllib.request.urlopen(f"{address}/server_info", timeout=10) as answer:
-        assert answer.status == 200
-    names = ("dagster_webserver", "dagster._daemon", "api")
+    asked = {"operations page": "/healthz", "Dagster UI": "/server_info"}
+    for name, path in asked.items():
+        line = serving.stdout.readline()
+        assert line.startswith(f"{name}: http://127.0.0.1:"), line
+        address = line.split(": ", 1)[1].strip()
+        with suppress(HTTPError), urllib.request.urlopen(address + path, timeout=10) as answer:
+            assert answer.status == 200
+    names = ("dagster_webserver", "dagster._daemon", "api", "operations")
 
     def all_are_there() -> bool:
         lines = [_command_of(pid) for pid in descendants(serving.pid)]
         return all(any(name in line for line in lines) for name in names)
 
-    wait_until("webserver, daemon and code server run", all_are_there)
+    wait_until("page, webserver, daemon and code server run", all_are_there)
     started = descendants(serving.pid)
     serving.terminate()
     serving.communicate(timeout=PATIENCE_SECONDS)
