@@ -1,0 +1,153 @@
+"""``library_ingest``: one run of the ingest, started by hand, by the schedule, or launched (R46).
+
+The op is thin: the service decides, the run shows it. SKIPPED is a success that the run's tag, its
+log and the asset's observation name; FAILED fails the run with the reason in the first line.
+Nothing is repeated inside: "try later" is for whoever starts it again.
+"""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dagster as dg
+from sqlalchemy.exc import DBAPIError
+
+from collection_pipeline.domain.outage import DatabaseUnavailable
+from collection_pipeline.ingest.assembly import LibraryIngestion
+from collection_pipeline.ingest.config import IngestConfig
+from collection_pipeline.ingest.report import IngestReport
+from collection_pipeline.ingest.service import IngestTrigger
+from collection_pipeline.orchestration.library_asset import report_event, report_metadata
+from collection_pipeline.orchestration.library_checks import ended_findings, of_report
+from collection_pipeline.orchestration.library_config import (
+    INGEST_CONFIG,
+    OP_NAME,
+    library_config,
+)
+from collection_pipeline.orchestration.library_resource import LibraryRegister
+from collection_pipeline.orchestration.library_stop import stop_on_interrupt
+from collection_pipeline.orchestration.run_tags import run_tags
+from collection_pipeline.platforms.wire.redaction import Redactor
+from collection_pipeline.settings import InvalidSetting
+from collection_pipeline.store.ingest_runs import IngestStatus
+from collection_pipeline.store.libraries import PublicLibraries
+from collection_pipeline.store.migration import SchemaBehind
+
+LONGEST_SECONDS = 3_600
+"""The register has four pages; a portal that takes minutes for each is still waited for."""
+PRIORITY = -1
+TRIGGER_TAG = "library/trigger"
+SCHEDULED = "scheduled"
+OUTCOME_TAG = "library/outcome"
+"""How the ingest ended, in the list of runs: SUCCESS, SKIPPED or FAILED."""
+WORDS_CHARS = 500
+
+LibraryEvent = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
+
+
+@dg.op(
+    name=OP_NAME,
+    out=dg.Out(dg.Nothing),
+    config_schema=INGEST_CONFIG,
+    description=(
+        "Read the whole register, judge it, store it, deactivate what it no longer contains (R49). "
+        "Another ingest at work makes this one SKIPPED, which is a success."
+    ),
+)
+def ingest_libraries(
+    context: dg.OpExecutionContext, library: LibraryRegister
+) -> Iterator[LibraryEvent | dg.Output[None]]:
+    """Events are written after the service has committed; truth stays in ``ingest_runs``."""
+    config = IngestConfig.model_validate(context.op_config)
+    with (
+        _failing_in_words(context, library),
+        stop_on_interrupt() as stop,
+        library.ingestion() as ingestion,
+    ):
+        report = ingestion.service.run(
+            config,
+            ingestion.snapshot(config, stop),
+            trigger=trigger_of(context.run),
+            dagster_run_id=context.run_id,
+            stop=stop,
+        )
+        active_rows = _active_rows(ingestion)
+    _show_outcome(context, report.status)
+    yield from _events(report, active_rows)
+    if report.status is IngestStatus.FAILED:
+        raise dg.Failure(report.reason, metadata=report_metadata(report), allow_retries=False)
+    if report.status is IngestStatus.SKIPPED:
+        context.log.warning(f"SKIPPED, {report.reason}; nothing was read or changed")
+    yield dg.Output(None, metadata=report_metadata(report))
+
+
+@dg.job(
+    description=(
+        "The ingest of the register of public libraries, once a month or by hand. Run "
+        "configuration: `source: library` or `csv` with `file`, `deactivate_stale`, `allow_shrink`."
+    ),
+    executor_def=dg.in_process_executor,
+    config=library_config,
+    tags=run_tags(priority=PRIORITY, longest_seconds=LONGEST_SECONDS),
+)
+def library_ingest() -> None:
+    """Ingests the register."""
+    ingest_libraries()
+
+
+def trigger_of(run: dg.DagsterRun) -> IngestTrigger:
+    """A re-execution has its parent's tags, but a person asked for it."""
+    is_scheduled = run.tags.get(TRIGGER_TAG) == SCHEDULED and run.parent_run_id is None
+    return "scheduled" if is_scheduled else "manual"
+
+
+def _events(report: IngestReport, active_rows: int | None) -> Iterator[LibraryEvent]:
+    event = report_event(report, active_rows)
+    if event is not None:
+        yield event
+    if report.status is not IngestStatus.SKIPPED:
+        for finding in ended_findings(of_report(report)):
+            yield finding.as_evaluation()
+
+
+def _show_outcome(context: dg.OpExecutionContext, status: IngestStatus) -> None:
+    context.instance.add_run_tags(context.run_id, {OUTCOME_TAG: status.value})
+
+
+def _active_rows(ingestion: LibraryIngestion) -> int | None:
+    """``None`` when nobody can say: the ingest itself has ended already."""
+    try:
+        return ingestion.transactions.run(PublicLibraries().active_count)
+    except DatabaseUnavailable:
+        return None
+
+
+@contextmanager
+def _failing_in_words(context: dg.OpExecutionContext, library: LibraryRegister) -> Iterator[None]:
+    """Whatever ends the ingest early fails the run in one line without a secret (R29).
+
+    The exception itself goes no further: Dagster would store its causes and contexts too.
+    """
+    try:
+        yield
+    except Exception as error:
+        _show_outcome(context, IngestStatus.FAILED)
+        raise dg.Failure(
+            _words(error, library), metadata={"where": _where(error)}, allow_retries=False
+        ) from None
+
+
+def _words(error: Exception, library: LibraryRegister) -> str:
+    if isinstance(error, InvalidSetting):
+        # Settings that are wrong cannot say which texts are secret; their message shows none.
+        return str(error)
+    words = str(error.orig if isinstance(error, DBAPIError) else error)
+    if not isinstance(error, DatabaseUnavailable | SchemaBehind):
+        words = f"{type(error).__name__}: {words}"
+    return Redactor(library.settings().secrets.values()).text(words)[:WORDS_CHARS]
+
+
+def _where(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
