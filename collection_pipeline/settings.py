@@ -81,6 +81,8 @@ PLATFORM_NUMBERS = (
     "HOST_MIN_DELAY_MS",
 )
 """Settings that ``COLLECTION_<PLATFORM>_<NAME>`` overrides for one platform."""
+LIBRARY_NUMBERS = ("HOST_MIN_DELAY_MS",)
+"""The library register has no daily budget, but a host to be polite to."""
 
 
 @dataclass(frozen=True)
@@ -160,10 +162,10 @@ def _number(environ: Mapping[str, str], name: str, bounds: NumberSetting) -> int
 
 
 def _platform_numbers(environ: Mapping[str, str]) -> dict[tuple[str, str], int]:
+    named = [(platform, name) for platform in PLATFORM_PREFIXES for name in PLATFORM_NUMBERS]
     return {
         (platform, name): _number(environ, f"{platform}_{name}", _NUMBERS_BY_NAME[name])
-        for platform in PLATFORM_PREFIXES
-        for name in PLATFORM_NUMBERS
+        for platform, name in (*named, *(("LIBRARY", name) for name in LIBRARY_NUMBERS))
         if environ.get(f"{PREFIX}{platform}_{name}", "").strip()
     }
 

@@ -22,7 +22,7 @@ def simulator(
         None, help="Serve the libraries of this CSV file (CP949 or UTF-8) instead of invented ones."
     ),
 ) -> None:
-    """Serve the five platforms' paths until Ctrl-C; prints the exports that point to it."""
+    """Serve the platforms and the library register until Ctrl-C; prints the exports to paste."""
     try:
         serve(host, port, lever_eu_port, scenario, log, access_key, separate_ports, library_csv)
     except (OSError, ValueError) as error:

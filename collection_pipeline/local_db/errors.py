@@ -14,6 +14,10 @@ class LocalDatabaseError(Exception):
         super().__init__(f"{message} ({detail})" if detail else message)
 
 
+class HomeIsNoFolder(LocalDatabaseError):
+    """The private server and its state live in a folder: COLLECTION_HOME names a file."""
+
+
 class ServerMissing(LocalDatabaseError):
     """No MySQL or MariaDB server was found: install the package mysql-server-core or
     mariadb-server-core, or set COLLECTION_DATABASE_URL to a server that runs already."""

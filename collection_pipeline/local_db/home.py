@@ -3,12 +3,17 @@
 import os
 from pathlib import Path
 
+from collection_pipeline.local_db.errors import HomeIsNoFolder
+
 
 def home_folder() -> Path:
     """COLLECTION_HOME; else `.local` of the checkout; else `.local` of the current folder."""
     named = os.environ.get("COLLECTION_HOME")
     if named:
-        return Path(named).expanduser().resolve()
+        folder = Path(named).expanduser().resolve()
+        if folder.exists() and not folder.is_dir():
+            raise HomeIsNoFolder(named)
+        return folder
     checkout = Path(__file__).resolve().parents[2]
     base = checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()
     return base / ".local"

@@ -139,6 +139,20 @@ def test_a_platforms_number_is_refused_like_the_general_one(
     assert f"{PREFIX}{platform}_{name}" in refused(**{f"{platform}_{name}": text})
 
 
+def test_the_library_has_a_delay_of_its_own_and_no_other_number() -> None:
+    """Spec section 3: its host may be asked more slowly; it has no daily budget to override."""
+    settings = load_settings(
+        {
+            f"{PREFIX}LIBRARY_HOST_MIN_DELAY_MS": "2500",
+            f"{PREFIX}LIBRARY_DAILY_MAX_LIST_PAGES": "7",
+        }
+    )
+    assert settings.for_platform("library", "HOST_MIN_DELAY_MS") == 2500
+    assert settings.for_platform("library", "DAILY_MAX_LIST_PAGES") == 50
+    assert settings.for_platform("wanted", "HOST_MIN_DELAY_MS") == 1000
+    assert "LIBRARY_HOST_MIN_DELAY_MS" in refused(LIBRARY_HOST_MIN_DELAY_MS="0")
+
+
 def test_budgets_follow_general_and_platform_numbers() -> None:
     """Spec section 3, R20."""
     settings = load_settings(

@@ -41,7 +41,7 @@ SCHEDULE: tuple[Change, ...] = (
     ("another-call", "aws-sdk:ecs:runTask", "aws-sdk:ecs:startTask", CALL),
     ("small-letter", "AssignPublicIp =", "assignPublicIp =", CALL),
     ("two-tasks", "= 1\n", "= 2\n", CALL),
-    ("shrinking", '-stale"]', '-stale", "--allow-shrink"]', COMMAND),
+    ("shrinking", '"external"]', '"external", "--allow-shrink"]', COMMAND),
     ("no-such-container", "= local.container.name", '= "other"', COMMAND),
     ("key-in-override", "Command = local", "Environment = []\nCommand = local", COMMAND),
     ("many-repeats", "= 2\n", "= 185\n", REPEAT),

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 Subject = TypeVar("Subject")
 
-LIBRARY_COMMAND = ["ingest", "--source", "library", "--deactivate-stale"]
+LIBRARY_COMMAND = ["ingest", "--source", "library", "--deactivate-stale", "--trigger", "external"]
 SECRETS = frozenset({"COLLECTION_DATABASE_URL", "COLLECTION_LIBRARY_SERVICE_KEY"})
 UNREADABLE = "the file can be read"
 

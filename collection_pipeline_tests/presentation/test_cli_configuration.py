@@ -45,6 +45,17 @@ def test_no_database_at_all_says_how_to_get_one(
     assert "local-db start" in said.sentence
 
 
+@pytest.mark.parametrize("command", [("local-db", "start"), ("local-db", "status"), ("check",)])
+def test_a_home_that_is_a_file_is_refused(tmp_path: Path, command: tuple[object, ...]) -> None:
+    """Spec section 3: one sentence that names the variable, and nothing is done to the file."""
+    file = tmp_path / "home"
+    file.write_text("mine", encoding="utf-8")
+    said = CommandLine({"COLLECTION_HOME": str(file)})(*command)
+    assert said.code == 3
+    assert "COLLECTION_HOME" in said.sentence
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
 def test_an_unmigrated_schema_is_refused(database_url: str) -> None:
     """R34: nothing works on a schema that is behind this release; the sentence says what to run."""
     cli = CommandLine({"COLLECTION_DATABASE_URL": database_url})

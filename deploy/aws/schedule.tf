@@ -2,7 +2,7 @@
 # target calls RunTask itself. Its input takes the SDK's member names, which begin with a capital.
 
 locals {
-  library_command = ["ingest", "--source", "library", "--deactivate-stale"]
+  library_command = ["ingest", "--source", "library", "--deactivate-stale", "--trigger", "external"]
 
   run_task_input = {
     Cluster              = var.cluster_arn

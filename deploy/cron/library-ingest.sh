@@ -32,7 +32,7 @@ fi
 attempt=1
 while :; do
   code=0
-  collection-pipeline ingest --source library --deactivate-stale || code=$?
+  collection-pipeline ingest --source library --deactivate-stale --trigger external || code=$?
   if [ "$code" -ne 75 ] || [ "$attempt" -ge "$attempts" ]; then
     exit "$code"
   fi
