@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import logging
 import socket
 import traceback
 from collections.abc import Callable, Iterator
@@ -11,7 +10,6 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from collection_pipeline.platforms.contract import PlatformRequest, RequestFailed, RequestPolicy
-from collection_pipeline.platforms.wire.redaction import LIBRARY_LOGGERS, LogRedaction
 from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline_tests.kit.executor_fixtures import (
     ANY_PATH,
@@ -28,6 +26,7 @@ from collection_pipeline_tests.kit.hostile_server import (
     answering_then_closing,
     reply,
 )
+from collection_pipeline_tests.kit.log_watching import log_everything, logged_by_the_test
 
 KEY = "s3cretKEY+/with%odd=="
 CORE = "s3cretKEY"
@@ -38,16 +37,9 @@ ECHO = f"{KEY} {ENCODED} {quote_plus(ENCODED)} {json.dumps(KEY)}".replace("/", "
 @pytest.fixture(autouse=True)
 def debug_logging(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Everything is logged, as when somebody hunts a fault; no filter is left from before."""
-    for name in LIBRARY_LOGGERS:
-        logger = logging.getLogger(name)
-        for known in [each for each in logger.filters if isinstance(each, LogRedaction)]:
-            logger.removeFilter(known)
-    for name in ("", "urllib3", "requests"):
-        caplog.set_level(logging.DEBUG, name)
+    log_everything(caplog)
     yield
-    # ``caplog.records`` are of the tear-down by now; what the test logged is kept by phase.
-    logged = caplog.get_records("call")
-    assert CORE not in "".join(f"{record.getMessage()} {record.__dict__}" for record in logged)
+    assert CORE not in logged_by_the_test(caplog)
 
 
 def _reset(peer: Peer) -> None:

@@ -21,7 +21,9 @@ from collection_pipeline_tests.kit.morning import (
     held_at,
     jump_to,
     recovered,
+    simulated_store,
     snapshot_rows,
+    uncaptured_morning,
 )
 from collection_pipeline_tests.kit.rivals import (
     PATIENCE_SECONDS,
@@ -36,20 +38,14 @@ MICROSECOND = timedelta(microseconds=1)
 
 @pytest.fixture
 def store(open_store: OpenStore) -> Store:
-    """One process at 08:50; time is simulated, so that the server's own start says nothing."""
-    made = open_store(now=after(-600))
-    jump_to(made, after(-600) + MICROSECOND)
-    return made
+    """One process at 08:50 of simulated time."""
+    return simulated_store(open_store)
 
 
 @pytest.fixture
 def morning(store: Store) -> Morning:
-    """The service with a source, both flags on and the day's header made."""
-    store.switch_on()
-    store.add_source()
-    made = Morning(store)
-    made.creation.create_daily_cycles()
-    return made
+    """Nobody has captured it yet."""
+    return uncaptured_morning(store)
 
 
 def needs_recovery(morning: Morning) -> bool:

@@ -14,8 +14,8 @@ from collection_pipeline.notification.log_notifier import LOGGER_NAME, LogNotifi
 from collection_pipeline.notification.secrecy import settings_redactor, webhook_secrets
 from collection_pipeline.notification.sending import Logged, NotSent, Sent
 from collection_pipeline.notification.webhook import WebhookNotifier, open_notifier
-from collection_pipeline.platforms.wire.redaction import LIBRARY_LOGGERS, LogRedaction
 from collection_pipeline_tests.kit.executor_fixtures import make_settings
+from collection_pipeline_tests.kit.log_watching import log_everything, logged_by_the_test
 from collection_pipeline_tests.kit.webhook_receiver import (
     SECRET_PATH,
     SECRET_QUERY,
@@ -40,17 +40,9 @@ KEY = "KIND:2026-12-01:0123"
 @pytest.fixture(autouse=True)
 def nothing_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """R29: with everything logged, and no filter left from before, no trace of the address."""
-    for name in LIBRARY_LOGGERS:
-        logger = logging.getLogger(name)
-        for known in [each for each in logger.filters if isinstance(each, LogRedaction)]:
-            logger.removeFilter(known)
-    for name in ("", "urllib3", "requests"):
-        caplog.set_level(logging.DEBUG, name)
+    log_everything(caplog)
     yield
-    # ``caplog.text`` is emptied before a fixture's end; what the test itself logged is kept here.
-    records = caplog.get_records("call")
-    said = "".join(f"{record.getMessage()} {record.__dict__}" for record in records)
-    assert traces_of_the_address(said) == []
+    assert traces_of_the_address(logged_by_the_test(caplog)) == []
 
 
 def send(receiver: WebhookReceiver, form: str = "json", deadline: int = 5) -> Sent | NotSent:

@@ -4,9 +4,11 @@ Invariant: the key's core is an ordinary word, so it stands in every spelling of
 percent-encoded, encoded twice, or cut.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from collection_pipeline.simulator.server import SimulatorServer
 from collection_pipeline_tests.kit.invariants import spellings
 
 CORE = "pl4ntedSERVICEcore"
@@ -46,3 +48,22 @@ def leaks_in(texts: Iterable[object]) -> list[str]:
     """Texts that show the key in any spelling, or its core."""
     forms = {CORE, *spellings(KEY)}
     return [shown[:300] for text in texts if any(form in (shown := str(text)) for form in forms)]
+
+
+@contextmanager
+def opened_portal() -> Iterator[SimulatorServer]:
+    """A register that accepts the planted key only."""
+    register = {"base_date": "2026-12-01", "library": {"count": 40}}
+    with SimulatorServer(scenario=register, service_key=KEY) as server:
+        yield server
+
+
+def portal_settings(portal: SimulatorServer, key: str) -> dict[str, object]:
+    """Settings that point to it with ``key`` as the portal hands it out, impatient ones."""
+    return {
+        "LIBRARY_BASE_URL": portal.base_url,
+        "LIBRARY_SERVICE_KEY": key,
+        "REQUEST_DEADLINE_SECONDS": 1,
+        "CONNECT_TIMEOUT_SECONDS": 1,
+        "RETRY_AFTER_CAP_SECONDS": 1,
+    }

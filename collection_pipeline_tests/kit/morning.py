@@ -176,3 +176,19 @@ def recovered(morning: Morning, at: float = OVERDUE_SECONDS) -> list[SnapshotHea
     """What recovery made final at that moment after the cutoff."""
     morning.store.now = after(at)
     return morning.service.mark_missed_snapshot()
+
+
+def simulated_store(open_store: Callable[..., Store]) -> Store:
+    """One process at 08:50; time is simulated, so that the server's own start says nothing."""
+    made = open_store(now=after(-600))
+    jump_to(made, after(-600) + timedelta(microseconds=1))
+    return made
+
+
+def uncaptured_morning(store: Store) -> Morning:
+    """The service with a source, both flags on and the day's header made."""
+    store.switch_on()
+    store.add_source()
+    made = Morning(store)
+    made.creation.create_daily_cycles()
+    return made

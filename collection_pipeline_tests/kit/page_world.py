@@ -25,6 +25,7 @@ from collection_pipeline_tests.kit.page_rows import MORNING, completed, item_row
 
 CAPTURED_AT = utc_of_kst(DAY) + timedelta(hours=9, microseconds=4_211)
 RUN_ID = "5b1c7d2e-0f4a-4c3b-9a77-1d2e3f405162"
+UI_URL = "https://dagster.example.com/ui"
 HISTORY_DAYS = 30
 SOON = timedelta(days=12)
 Row = dict[str, Any]

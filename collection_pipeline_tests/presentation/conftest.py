@@ -11,6 +11,13 @@ import pytest
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline_tests.kit.command_line import CommandLine
 from collection_pipeline_tests.kit.dagster_world import dagster_environment, opened_instance
+from collection_pipeline_tests.kit.database import Store
+from collection_pipeline_tests.kit.operations_client import (
+    Operations,
+    opened_operations,
+    set_service_time,
+)
+from collection_pipeline_tests.kit.page_world import UI_URL
 from collection_pipeline_tests.kit.servers import create_database, drop_database
 from collection_pipeline_tests.kit.stack import Stack, opened_stack
 
@@ -53,3 +60,16 @@ def open_instance(dagster_url: str, tmp_path: Path) -> Iterator[OpenInstance]:
             return opened.enter_context(opened_instance(environment))
 
         yield opening
+
+
+@pytest.fixture(scope="module")
+def operations(migrated_url: str) -> Iterator[Operations]:
+    """The service over the tests' database; it starts once, since it remembers nothing."""
+    with opened_operations(migrated_url, DAGSTER_UI_URL=UI_URL) as opened:
+        yield opened
+
+
+@pytest.fixture
+def noon(store: Store) -> None:
+    """The service's time where a test of a page says nothing else."""
+    set_service_time(store)

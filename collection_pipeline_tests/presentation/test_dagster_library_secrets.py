@@ -16,7 +16,14 @@ from collection_pipeline_tests.kit.dagster_world import (
     dagster_process,
     every_text,
 )
-from collection_pipeline_tests.kit.library_leaks import CARRIERS, ENCODED, KEY, leaks_in
+from collection_pipeline_tests.kit.library_leaks import (
+    CARRIERS,
+    ENCODED,
+    KEY,
+    leaks_in,
+    opened_portal,
+    portal_settings,
+)
 from collection_pipeline_tests.kit.library_stack import MONTHLY, ingest_runs
 from collection_pipeline_tests.kit.stack import Stack
 
@@ -27,21 +34,19 @@ OpenStack = Callable[..., Stack]
 OpenInstance = Callable[[Stack], dg.DagsterInstance]
 JOB = library_ingest.name
 EXECUTE = ("dagster", "job", "execute", "-m", "collection_pipeline.definitions", "-j", JOB)
-FAST = {"REQUEST_DEADLINE_SECONDS": 1, "CONNECT_TIMEOUT_SECONDS": 1, "RETRY_AFTER_CAP_SECONDS": 1}
 
 
 @pytest.fixture
 def portal() -> Iterator[SimulatorServer]:
     """A register that accepts the planted key only."""
-    register = {"base_date": "2026-12-01", "library": {"count": 40}}
-    with SimulatorServer(scenario=register, service_key=KEY) as server:
+    with opened_portal() as server:
         yield server
 
 
 @pytest.fixture
 def stack(open_stack: OpenStack, portal: SimulatorServer) -> Stack:
     """Settings that point to it, with the key in its plain form."""
-    return open_stack(LIBRARY_BASE_URL=portal.base_url, LIBRARY_SERVICE_KEY=KEY, **FAST)
+    return open_stack(**portal_settings(portal, KEY))
 
 
 def _places_that_show_it(url: str) -> list[str]:

@@ -1,6 +1,5 @@
 """The posting search: what matches, what it costs, where it may send a reader (R32a, R43)."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -17,27 +16,15 @@ from collection_pipeline_tests.kit.database import DAY, NOON, Store
 from collection_pipeline_tests.kit.html_reading import Element
 from collection_pipeline_tests.kit.operations_client import (
     Operations,
-    opened_operations,
-    set_service_time,
 )
 from collection_pipeline_tests.kit.page_reading import cell, labels, marks, next_link, page
 from collection_pipeline_tests.kit.page_rows import add_posting
 from collection_pipeline_tests.kit.statement_costs import listening, plan_of
 
+pytestmark = pytest.mark.usefixtures("noon")
+
+
 UNCONFIRMED = unconfirmed_until(DAY, 7)
-
-
-@pytest.fixture(scope="module")
-def operations(migrated_url: str) -> Iterator[Operations]:
-    """The service over the tests' database; it starts once, since it remembers nothing."""
-    with opened_operations(migrated_url) as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def noon(store: Store) -> None:
-    """The service's time where a test says nothing else."""
-    set_service_time(store)
 
 
 def found(operations: Operations, **query: Any) -> list[str]:

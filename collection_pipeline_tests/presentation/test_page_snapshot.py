@@ -1,6 +1,5 @@
 """The 09:00 snapshot on the page: beside the present, and never made up from it (R36 to R42)."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -10,28 +9,17 @@ from collection_pipeline.domain.kst import utc_of_kst
 from collection_pipeline_tests.kit.database import DAY, NOON, Store
 from collection_pipeline_tests.kit.operations_client import (
     Operations,
-    opened_operations,
     set_service_time,
 )
 from collection_pipeline_tests.kit.page_reading import cell, page, row_of
 from collection_pipeline_tests.kit.page_rows import add_item
 from collection_pipeline_tests.kit.page_world import PageWorld, opened_morning
 
+pytestmark = pytest.mark.usefixtures("noon")
+
+
 CHANGED = "09:00 이후 바뀜"
 CYCLES = "job_posting_collection_cycles"
-
-
-@pytest.fixture(scope="module")
-def operations(migrated_url: str) -> Iterator[Operations]:
-    """The service over the tests' database; it starts once, since it remembers nothing."""
-    with opened_operations(migrated_url) as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def noon(store: Store) -> None:
-    """The service's time where a test says nothing else."""
-    set_service_time(store)
 
 
 @pytest.fixture

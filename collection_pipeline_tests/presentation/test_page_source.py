@@ -1,6 +1,5 @@
 """A source's page: 30 days, health, slices, and postings that nobody confirms (R32a, R33, R44)."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,29 +12,16 @@ from collection_pipeline_tests.kit.html_reading import Element
 from collection_pipeline_tests.kit.operations_client import (
     Operations,
     add_run,
-    opened_operations,
-    set_service_time,
 )
 from collection_pipeline_tests.kit.page_reading import cell, page
 from collection_pipeline_tests.kit.page_rows import add_item, add_posting
-from collection_pipeline_tests.kit.page_world import RUN_ID, PageWorld, opened_morning
+from collection_pipeline_tests.kit.page_world import RUN_ID, UI_URL, PageWorld, opened_morning
 from collection_pipeline_tests.kit.statement_costs import listening
 
-UI_URL = "https://dagster.example.com"
+pytestmark = pytest.mark.usefixtures("noon")
+
+
 DAYS = 30
-
-
-@pytest.fixture(scope="module")
-def operations(migrated_url: str) -> Iterator[Operations]:
-    """The service over the tests' database; it starts once, since it remembers nothing."""
-    with opened_operations(migrated_url, DAGSTER_UI_URL=UI_URL) as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def noon(store: Store) -> None:
-    """The service's time where a test says nothing else."""
-    set_service_time(store)
 
 
 @pytest.fixture

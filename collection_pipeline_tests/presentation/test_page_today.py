@@ -1,7 +1,6 @@
 """The page of today: what it says agrees with the API and the database (R40 to R43)."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,29 +15,17 @@ from collection_pipeline_tests.kit.database import DAY, NOON, YESTERDAY, Store
 from collection_pipeline_tests.kit.operations_client import (
     Operations,
     opened_operations,
-    set_service_time,
 )
 from collection_pipeline_tests.kit.page_mornings import MORNINGS
 from collection_pipeline_tests.kit.page_reading import cell, labels, marks, page, row_of
-from collection_pipeline_tests.kit.page_world import RUN_ID, PageWorld, opened_morning
+from collection_pipeline_tests.kit.page_world import RUN_ID, UI_URL, PageWorld, opened_morning
 
-UI_URL = "https://dagster.example.com/ui"
+pytestmark = pytest.mark.usefixtures("noon")
+
+
 CHANGED = "09:00 이후 바뀜"
 GUARDED = "마감 판정 제외"
 CYCLES = "job_posting_collection_cycles"
-
-
-@pytest.fixture(scope="module")
-def operations(migrated_url: str) -> Iterator[Operations]:
-    """The service over the tests' database; it starts once, since it remembers nothing."""
-    with opened_operations(migrated_url, DAGSTER_UI_URL=UI_URL) as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def noon(store: Store) -> None:
-    """The service's time where a test says nothing else."""
-    set_service_time(store)
 
 
 @pytest.fixture

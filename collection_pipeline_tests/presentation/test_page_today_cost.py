@@ -1,7 +1,6 @@
 """Many sources: page by page, and at the cost of few."""
 
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,28 +12,16 @@ from collection_pipeline.store.views.today import TodayFilter
 from collection_pipeline_tests.kit.database import DAY, Store
 from collection_pipeline_tests.kit.operations_client import (
     Operations,
-    opened_operations,
-    set_service_time,
 )
 from collection_pipeline_tests.kit.page_reading import labels, next_link, page
 from collection_pipeline_tests.kit.statement_costs import listening, numbers_from, plan_of
 
+pytestmark = pytest.mark.usefixtures("noon")
+
+
 MOST_SECONDS = 3.0
 """With 10,000 sources; it takes a tenth of it where nothing else runs."""
 CYCLES = "job_posting_collection_cycles"
-
-
-@pytest.fixture(scope="module")
-def operations(migrated_url: str) -> Iterator[Operations]:
-    """The service over the tests' database; it starts once, since it remembers nothing."""
-    with opened_operations(migrated_url) as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def noon(store: Store) -> None:
-    """The service's time where a test says nothing else."""
-    set_service_time(store)
 
 
 def test_pages_hold_every_source_once(store: Store, operations: Operations) -> None:

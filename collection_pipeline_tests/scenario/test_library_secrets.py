@@ -9,7 +9,15 @@ import pytest
 from collection_pipeline.simulator.server import SimulatorServer
 from collection_pipeline_tests.kit.command_line import CommandLine
 from collection_pipeline_tests.kit.invariants import secrets_in
-from collection_pipeline_tests.kit.library_leaks import CARRIERS, CORE, ENCODED, KEY, leaks_in
+from collection_pipeline_tests.kit.library_leaks import (
+    CARRIERS,
+    CORE,
+    ENCODED,
+    KEY,
+    leaks_in,
+    opened_portal,
+    portal_settings,
+)
 from collection_pipeline_tests.kit.library_stack import ingest_runs
 from collection_pipeline_tests.kit.stack import Stack
 from collection_pipeline_tests.kit.worker_process import WorkerProcess
@@ -17,21 +25,19 @@ from collection_pipeline_tests.scenario.conftest import OpenStack
 from collection_pipeline_tests.scenario.test_secrets import password_of
 
 INGEST = ("ingest", "--deactivate-stale", "--json")
-FAST = {"REQUEST_DEADLINE_SECONDS": 1, "CONNECT_TIMEOUT_SECONDS": 1, "RETRY_AFTER_CAP_SECONDS": 1}
 
 
 @pytest.fixture
 def portal() -> Iterator[SimulatorServer]:
     """A register that accepts the planted key only."""
-    register = {"base_date": "2026-12-01", "library": {"count": 40}}
-    with SimulatorServer(scenario=register, service_key=KEY) as server:
+    with opened_portal() as server:
         yield server
 
 
 @pytest.fixture
 def stack(open_stack: OpenStack, portal: SimulatorServer) -> Stack:
     """Settings that point to it, with the key in its encoded form."""
-    return open_stack(LIBRARY_BASE_URL=portal.base_url, LIBRARY_SERVICE_KEY=ENCODED, **FAST)
+    return open_stack(**portal_settings(portal, ENCODED))
 
 
 def test_the_search_finds_every_spelling() -> None:
