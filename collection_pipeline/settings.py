@@ -57,6 +57,7 @@ NUMBERS = (
     NumberSetting("DAILY_MAX_LIST_PAGES", 50, "pages", 100_000),
     NumberSetting("DAILY_MAX_POSTINGS", 5_000, "postings", 1_000_000),
     NumberSetting("DAILY_MAX_DETAIL_REQUESTS", 300, "requests", 1_000_000),
+    NumberSetting("SARAMIN_DAILY_CALLS", 500, "calls", 1_000_000),
     NumberSetting("LEASE_SECONDS", 600, "seconds", 86_400),
     NumberSetting("HOST_MIN_DELAY_MS", 1_000, "milliseconds", 3_600_000),
     NumberSetting("RETRY_AFTER_CAP_SECONDS", 3_600, "seconds", 86_400),

@@ -9,6 +9,7 @@ from typing import Protocol
 from collection_pipeline.domain.budget import BudgetUse, CollectionBudget
 from collection_pipeline.domain.cursor import Cursor
 from collection_pipeline.domain.failure import CollectionBudgetLimit, CollectionFailure
+from collection_pipeline.domain.key_quota import KeyQuota, KeyQuotaUsedUp
 from collection_pipeline.domain.posting import (
     DetailTarget,
     GonePosting,
@@ -190,9 +191,16 @@ class HostRequestThrottleGateway(Protocol):
     """The pace of one host over all processes (R26)."""
 
     def reserve(
-        self, host: str, delay_seconds: float, longest_wait_seconds: float
-    ) -> ThrottleSlot | ThrottleRefusal:
-        """Reserve the host's next moment atomically, unless it lies beyond the longest wait."""
+        self,
+        host: str,
+        delay_seconds: float,
+        longest_wait_seconds: float,
+        quota: KeyQuota | None = None,
+    ) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
+        """Reserve the host's next moment atomically, unless it lies beyond the longest wait.
+
+        With ``quota`` the moment comes with one call of the key, or neither is taken (R20).
+        """
 
     def hold_back(self, host: str, seconds: float) -> None:
         """Let nobody send to the host for ``seconds`` from now (a ``Retry-After``)."""

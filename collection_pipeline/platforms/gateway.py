@@ -19,6 +19,7 @@ from collection_pipeline.platforms.contract import (
     MissingCredential,
     PlatformAdapter,
 )
+from collection_pipeline.platforms.key_quotas import key_quota_of
 from collection_pipeline.platforms.slices.slice_loop import SliceLoop
 from collection_pipeline.platforms.wire.executor import PacedSender, SourceRequestExecutor
 from collection_pipeline.platforms.wire.policy import host_key
@@ -70,7 +71,12 @@ class PlatformGateway:
             )
         with self._open_sender() as sender:
             executor = SourceRequestExecutor(
-                sender, self._throttle, permit, self._transactions, self._settings
+                sender,
+                self._throttle,
+                permit,
+                self._transactions,
+                self._settings,
+                quota=key_quota_of(adapter.platform, self._settings),
             )
             return SliceLoop(adapter, executor, descriptor).collect()
 

@@ -1,7 +1,8 @@
-"""The pace of one host over all processes (R26).
+"""The pace of one host over all processes (R26), and with a moment a call of the key (R20).
 
 ``not_before = max(now, next_allowed_at)`` and ``next_allowed_at = not_before + delay``, reserved in
-a short transaction of its own under the host row's lock; the wait happens outside.
+a short transaction of its own under the host row's lock; the wait happens outside. Where a key has
+a daily quota, moment and call are taken together or not at all; the host's row is locked first.
 """
 
 from datetime import datetime, timedelta
@@ -9,8 +10,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects.mysql import insert
 
+from collection_pipeline.domain.key_quota import KeyQuota, KeyQuotaUsedUp
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
 from collection_pipeline.store.clock import DatabaseClock
+from collection_pipeline.store.key_quota import take_call
 from collection_pipeline.store.schema.cycles import host_limits
 from collection_pipeline.store.transaction import TransactionRunner
 
@@ -23,20 +26,27 @@ class PersistentHostRequestThrottle:
         self._clock = clock
 
     def reserve(
-        self, host: str, delay_seconds: float, longest_wait_seconds: float
-    ) -> ThrottleSlot | ThrottleRefusal:
+        self,
+        host: str,
+        delay_seconds: float,
+        longest_wait_seconds: float,
+        quota: KeyQuota | None = None,
+    ) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
         """The host's next moment, or a refusal when it lies beyond the longest wait.
 
-        Run twice after a lost COMMIT it merely leaves a moment unused.
+        With ``quota`` also one of its calls, counted for the KST day of this moment. Run twice
+        after a lost COMMIT it merely leaves a moment and a call unused.
         """
 
-        def reserving(connection: Connection) -> ThrottleSlot | ThrottleRefusal:
+        def reserving(connection: Connection) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
             next_allowed_at = self._locked(connection, host)
             now = self._clock.now(connection)
             not_before = max(now, next_allowed_at) if next_allowed_at else now
             wait = (not_before - now).total_seconds()
             if wait > longest_wait_seconds:
                 return ThrottleRefusal(not_before)
+            if quota is not None and not take_call(connection, quota, now):
+                return KeyQuotaUsedUp()
             self._store(connection, host, not_before + timedelta(seconds=delay_seconds), now)
             return ThrottleSlot(wait)
 

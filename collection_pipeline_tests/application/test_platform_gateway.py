@@ -14,6 +14,7 @@ from collection_pipeline.domain.slices import CollectionSliceDescriptor, Failed,
 from collection_pipeline.domain.source import Condition, JobSource, Platform, SourceType
 from collection_pipeline.platforms.contract import InvalidCondition, MissingCredential
 from collection_pipeline.platforms.gateway import PlatformGateway, UnsupportedPlatform
+from collection_pipeline.platforms.key_quotas import key_quota_of
 from collection_pipeline.platforms.wire.executor import PacedSender
 from collection_pipeline_tests.kit.executor_fixtures import make_settings
 from collection_pipeline_tests.kit.paced_world import PacedWorld
@@ -113,6 +114,17 @@ def test_each_slice_opens_one_sender_and_closes_it() -> None:
     assert (outcome.is_complete, outcome.list_page_count) == (True, 1)
     assert len(door.world.sends) == 1
     assert (door.opened, door.closed) == (1, 1)
+
+
+def test_only_a_platform_whose_key_is_counted_has_a_quota() -> None:
+    """R20: without a quota a request costs no statement more."""
+    settings = make_settings(SARAMIN_ACCESS_KEY="an-access-key", SARAMIN_DAILY_CALLS=7)
+    quotas = {platform: key_quota_of(platform, settings) for platform in Platform}
+    saramin = quotas.pop(Platform.SARAMIN)
+    assert saramin is not None
+    assert (saramin.platform, saramin.daily_calls) == ("saramin", 7)
+    assert set(quotas.values()) == {None}
+    assert key_quota_of(Platform.SARAMIN, make_settings()) is None
 
 
 def test_the_host_of_a_source_is_known_only_for_a_good_condition() -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
+from collection_pipeline.domain.key_quota import KeyQuota
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
 from collection_pipeline.platforms.contract import (
     PlatformReply,
@@ -30,7 +31,11 @@ class SharedThrottle:
         self._next_allowed_at = 0.0
 
     def reserve(
-        self, host: str, delay_seconds: float, longest_wait_seconds: float
+        self,
+        host: str,
+        delay_seconds: float,
+        longest_wait_seconds: float,
+        quota: KeyQuota | None = None,
     ) -> ThrottleSlot | ThrottleRefusal:
         """The host's next moment."""
         with self._lock:

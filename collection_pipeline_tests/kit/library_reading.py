@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from collection_pipeline.domain.key_quota import KeyQuota
 from collection_pipeline.domain.library import LibraryPage, LibraryReadFailed
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
 from collection_pipeline.platforms.library.client import LibraryClient
@@ -21,7 +22,11 @@ class OpenThrottle:
         self.held_back: list[float] = []
 
     def reserve(
-        self, host: str, delay_seconds: float, longest_wait_seconds: float
+        self,
+        host: str,
+        delay_seconds: float,
+        longest_wait_seconds: float,
+        quota: KeyQuota | None = None,
     ) -> ThrottleSlot | ThrottleRefusal:
         """The same slot for all."""
         self.hosts.append(host)

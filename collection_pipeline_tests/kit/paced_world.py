@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from collection_pipeline.domain.key_quota import KeyQuota, KeyQuotaUsedUp
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
 from collection_pipeline.domain.transaction_guard import OpenTransaction
 from collection_pipeline.platforms.contract import (
@@ -48,6 +49,8 @@ class PacedWorld:
     hosts: list[str] = field(default_factory=list)
     longest_waits: list[float] = field(default_factory=list)
     before_write: Callable[[], None] = lambda: None
+    quota: KeyQuota | None = None
+    calls_taken: int = 0
 
     def executor(self, **settings: int) -> SourceRequestExecutor:
         """An executor that lives in this world."""
@@ -57,12 +60,17 @@ class PacedWorld:
             permit=self,
             transactions=self,
             settings=make_settings(**settings),
+            quota=self.quota,
             monotonic=lambda: self.now,
         )
 
     def reserve(
-        self, host: str, delay_seconds: float, longest_wait_seconds: float
-    ) -> ThrottleSlot | ThrottleRefusal:
+        self,
+        host: str,
+        delay_seconds: float,
+        longest_wait_seconds: float,
+        quota: KeyQuota | None = None,
+    ) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
         """The throttle: the slot is decided half way through the round trip."""
         self._note("reserve")
         self.hosts.append(host)
@@ -72,6 +80,10 @@ class PacedWorld:
         self.now += self.round_trip / 2
         if wait > longest_wait_seconds:
             return ThrottleRefusal(NOT_BEFORE)
+        if quota is not None:
+            if self.calls_taken >= quota.daily_calls:
+                return KeyQuotaUsedUp()
+            self.calls_taken += 1
         self.next_allowed_at = slot + delay_seconds
         self.slots.append(slot)
         self.reserved.append(delay_seconds)

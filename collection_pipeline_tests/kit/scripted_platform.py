@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collection_pipeline.domain.failure import CollectionFailureReason
+from collection_pipeline.domain.key_quota import KeyQuotaUsedUp
 from collection_pipeline.domain.posting import (
     GonePosting,
     ListedPosting,
@@ -186,8 +187,9 @@ class CataloguePlatform(ScriptedPlatform):
 class ScriptedExecutor(SourceRequestExecutor):
     """Logs each request in ``sent`` and answers 200, or what ``answers`` holds for its name.
 
-    ``most_requests`` requests are sent, then the permit says stop (R18). ``refused`` are the names
-    of requests that were asked for and not sent.
+    ``most_requests`` requests are sent, then the permit says stop (R18); ``key_calls`` requests,
+    then the key's day is used up. ``refused`` are the names of requests that were asked for and
+    not sent.
     """
 
     def __init__(
@@ -195,10 +197,12 @@ class ScriptedExecutor(SourceRequestExecutor):
         answers: Mapping[str, RequestOutcome] | None = None,
         *,
         most_requests: int | None = None,
+        key_calls: int | None = None,
     ) -> None:
         self.statistics = SendStatistics()
         self.answers = dict(answers or {})
         self.most_requests = most_requests
+        self.key_calls = key_calls
         self.sent: list[str] = []
         self.refused: list[str] = []
         self.delays: list[float] = []
@@ -212,6 +216,9 @@ class ScriptedExecutor(SourceRequestExecutor):
         if self.most_requests is not None and len(self.sent) >= self.most_requests:
             self.refused.append(name)
             return Stopped("asked to stop")
+        if self.key_calls is not None and len(self.sent) >= self.key_calls:
+            self.refused.append(name)
+            return KeyQuotaUsedUp()
         outcome = self.answers.get(
             name, ExecutedRequest(PlatformReply(200, {}, b"{}"), None, sent=True, written=True)
         )

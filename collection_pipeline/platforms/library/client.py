@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
+from collection_pipeline.domain.key_quota import KeyQuotaUsedUp
 from collection_pipeline.domain.library import LibraryFailure, LibraryPage, LibraryReadFailed
 from collection_pipeline.domain.slices import HostRequestThrottleGateway
 from collection_pipeline.domain.transaction_guard import TransactionGuard
@@ -89,6 +90,8 @@ class LibraryClient:
             )
         if isinstance(outcome, Stopped):
             raise LibraryReadFailed(LibraryFailure.RETRY_LATER, f"not read on: {outcome.reason}")
+        # Only an executor that was given a quota counts calls.
+        assert not isinstance(outcome, KeyQuotaUsedUp)
         if outcome.reply is not None:
             return outcome.reply
         assert outcome.failure is not None

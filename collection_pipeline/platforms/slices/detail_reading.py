@@ -8,6 +8,7 @@ cycle's details.
 from datetime import datetime
 
 from collection_pipeline.domain.budget import RemainingBudget
+from collection_pipeline.domain.key_quota import KeyQuotaUsedUp
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.posting import DetailTarget, PostingDetail
 from collection_pipeline.domain.progress import CollectionProgress
@@ -44,9 +45,13 @@ class DetailReading:
         self._descriptor = descriptor
         self._condition = descriptor.source.condition
         self._work = work
+        self.is_key_used_up = False
 
     def read(self) -> datetime | None:
-        """Try details until a budget or the permit ends them; the host's pause, if it asked."""
+        """Try details until a budget or the permit ends them; the host's pause, if it asked.
+
+        ``is_key_used_up`` says afterwards whether the key's calls were what ended them.
+        """
         if not self._asks_details():
             return None
         try:
@@ -64,6 +69,9 @@ class DetailReading:
                 case Paused():
                     return answer.not_before
                 case Stopped():
+                    return None
+                case KeyQuotaUsedUp():
+                    self.is_key_used_up = True
                     return None
                 case ExecutedRequest():
                     if not self._take(target, answer):

@@ -6,6 +6,7 @@ from datetime import datetime
 from collection_pipeline.domain.budget import RemainingBudget, first_exhausted
 from collection_pipeline.domain.cursor import Cursor, CursorTooLong
 from collection_pipeline.domain.failure import CollectionBudgetLimit, CollectionFailureReason
+from collection_pipeline.domain.key_quota import KeyQuotaUsedUp
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.domain.slices import CollectionSliceDescriptor, SliceWork
@@ -32,8 +33,8 @@ class ListEnd:
     """Why list reading ended.
 
     ``interrupted``: the slice may send nothing more (asked to stop, switched off, out of time, the
-    database away, or paused by the host until ``resume_at``). ``exhausted``: the daily limit in the
-    way of the page at ``next_position``.
+    database away, the key's calls used up, or paused by the host until ``resume_at``).
+    ``exhausted``: the daily limit in the way of the page at ``next_position``.
     """
 
     list_ended: bool = False
@@ -63,13 +64,15 @@ class ListReading:
     def read(self, start: Position | None) -> ListEnd:
         """Pages from ``start`` (the newest first page when ``None``); raises ``RequestFailed``."""
         position = start or self._first_position()
+        is_covered = False
         while True:
             blocked = self._blocked(position)
             if blocked is not None:
                 return blocked
             answer = self._request(position)
             if isinstance(answer, ListEnd):
-                return answer
+                # R21: with the total covered only the end sign was still to come.
+                return ListEnd(list_ended=True) if is_covered and answer.exhausted else answer
             page = self._adapter.read_page(self._condition, position, answer)
             is_cut = self._pages.keep(page)
             self._check_progress(page)
@@ -77,7 +80,7 @@ class ListReading:
                 return ListEnd(next_position=position, exhausted=CollectionBudgetLimit.POSTINGS)
             if page.next_position is None or self._ends_at_total(page):
                 return ListEnd(list_ended=True, interrupted=self._pages.is_database_away)
-            position = page.next_position
+            position, is_covered = page.next_position, page.reaches_total
             if self._pages.is_database_away:
                 return ListEnd(next_position=position, interrupted=True)
 
@@ -126,6 +129,12 @@ class ListReading:
                 )
             case Stopped():
                 return ListEnd(next_position=position, interrupted=True)
+            case KeyQuotaUsedUp():
+                return ListEnd(
+                    next_position=position,
+                    exhausted=CollectionBudgetLimit.KEY_QUOTA,
+                    interrupted=True,
+                )
             case ExecutedRequest():
                 self._work.list_page_count += answer.sent
                 self._work.progress = self._progress.visiting(Cursor(position).encoded())

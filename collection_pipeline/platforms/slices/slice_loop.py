@@ -5,7 +5,7 @@ both budgets; then it asks for details of new and changed rows, newest first, wi
 the detail budgets. Nothing is written here; what was read before a failure is kept in ``work``.
 """
 
-from collection_pipeline.domain.budget import RemainingBudget
+from collection_pipeline.domain.budget import RemainingBudget, first_exhausted
 from collection_pipeline.domain.cursor import Cursor
 from collection_pipeline.domain.failure import CollectionBudgetLimit
 from collection_pipeline.domain.outage import DatabaseUnavailable
@@ -75,17 +75,27 @@ class SliceLoop:
     ) -> tuple[bool, CollectionBudgetLimit | None]:
         """Complete, or the daily limit that forbids going on, or neither (R9, R21, R22)."""
         if not listed.list_ended:
-            return False, listed.exhausted
+            return False, self._in_the_way(listed, details)
         try:
             if not details.any_left():
                 return True, None
         except DatabaseUnavailable:
             return False, None  # not known yet: another slice will ask
-        if self._daily_details_left() > 0:
-            return False, None
-        if self._descriptor.source.detail_mode is DetailMode.BEST_EFFORT:
+        limit = first_exhausted(details=self._daily_details_left() < 1, key=details.is_key_used_up)
+        if limit is not None and self._descriptor.source.detail_mode is DetailMode.BEST_EFFORT:
             return True, None
-        return False, CollectionBudgetLimit.DETAIL_REQUESTS
+        return False, limit
+
+    def _in_the_way(self, listed: ListEnd, details: DetailReading) -> CollectionBudgetLimit | None:
+        """The limit that ended the list, or details without a budget, which R20 names before it."""
+        is_last_named = listed.exhausted is CollectionBudgetLimit.KEY_QUOTA
+        is_optional = self._descriptor.source.detail_mode is DetailMode.BEST_EFFORT
+        if not is_last_named or is_optional or self._daily_details_left() > 0:
+            return listed.exhausted
+        try:
+            return first_exhausted(details=details.any_left(), key=True)
+        except DatabaseUnavailable:
+            return listed.exhausted
 
     def _daily_details_left(self) -> int:
         used = self._descriptor.consumed.plus(self._work.used)

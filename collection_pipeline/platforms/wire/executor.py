@@ -8,6 +8,9 @@ outside; the permit is asked; the first byte is written inside the slot's window
        +----------------------------------------------+
 
 The connection is opened ahead of the slot, since connecting must not delay the send.
+
+Where the platform's key has a daily quota, one of its calls is reserved with the slot and belongs
+to the next request that is written: a missed slot takes no second call (R20).
 """
 
 import contextlib
@@ -19,6 +22,7 @@ from typing import Protocol
 
 from collection_pipeline import checkpoints
 from collection_pipeline.domain.failure import CollectionFailureReason as Reason
+from collection_pipeline.domain.key_quota import KeyQuota, KeyQuotaUsedUp
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.domain.slices import (
     HostRequestThrottleGateway,
@@ -88,7 +92,7 @@ class Stopped:
     reason: str
 
 
-RequestOutcome = ExecutedRequest | Paused | Stopped
+RequestOutcome = ExecutedRequest | Paused | Stopped | KeyQuotaUsedUp
 
 
 class SlotMissed(Exception):
@@ -110,6 +114,7 @@ class SourceRequestExecutor:
         transactions: TransactionGuard,
         settings: Settings,
         *,
+        quota: KeyQuota | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         now_utc: Callable[[], datetime] = _now_utc,
     ) -> None:
@@ -117,6 +122,8 @@ class SourceRequestExecutor:
         self._throttle = throttle
         self._permit = permit
         self._transactions = transactions
+        self._quota = quota
+        self._has_call = False
         self._deadline_seconds = float(settings["REQUEST_DEADLINE_SECONDS"])
         self._cap_seconds = float(settings["RETRY_AFTER_CAP_SECONDS"])
         self._monotonic = monotonic
@@ -150,7 +157,7 @@ class SourceRequestExecutor:
         if stopped is not None:
             return stopped
         window = self._reserve(host_key(request.base_url), delay_seconds)
-        if isinstance(window, Paused):
+        if not isinstance(window, SendWindow):
             return window
         if window.is_empty:
             return None
@@ -168,13 +175,17 @@ class SourceRequestExecutor:
             return self._tried(failure, delay_seconds, written=False, request=request)
         return self._send(request, policy, delay_seconds, window)
 
-    def _reserve(self, host: str, delay_seconds: float) -> SendWindow | Paused:
+    def _reserve(self, host: str, delay_seconds: float) -> SendWindow | Paused | KeyQuotaUsedUp:
         width = self._pace.width(delay_seconds)
         longest_wait = max(0.0, self._permit.seconds_left() - width)
         asked_at = self._monotonic()
-        slot = self._throttle.reserve(host, delay_seconds + width, longest_wait)
+        quota = None if self._has_call else self._quota
+        slot = self._throttle.reserve(host, delay_seconds + width, longest_wait, quota)
         if isinstance(slot, ThrottleRefusal):
             return Paused(slot.not_before)
+        if isinstance(slot, KeyQuotaUsedUp):
+            return slot
+        self._has_call = True
         return self._pace.window(asked_at, self._monotonic(), slot.wait_seconds, width)
 
     def _open(self, request: PlatformRequest, policy: RequestPolicy) -> RequestFailed | None:
@@ -232,6 +243,7 @@ class SourceRequestExecutor:
                 raise SlotMissed
             self.statistics.note_write(now)
             written = True
+            self._has_call = False
 
         if not window.contains(self._monotonic()):
             return None  # seen here, a missed slot costs no connection
