@@ -171,7 +171,7 @@ class CollectionSlaSnapshotDomainService:
 
         def closing(connection: Connection) -> SnapshotHeader | None:
             meant.append(None)
-            current = hold_for_capture(connection, day)
+            current = hold_for_capture(connection, day).header
             is_awaited = at_once and self._is_awaited(connection, current)
             if not current.status.is_final and not is_awaited:
                 meant[-1] = close_without_capture(

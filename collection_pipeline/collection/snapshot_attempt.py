@@ -1,8 +1,9 @@
 """One attempt at the capture: wait, ask for the gate, capture at the cutoff (R36 to R39).
 
 The gate is asked for at most a second ahead, on a session of its own, and never again once that
-would be late: between two requests writes of after the cutoff may have landed. What the attempt
-came to is written in the transaction that decides, so that a lost answer to COMMIT hides nothing.
+would be late: before a request that arrives late, writes of after the cutoff may have landed. When
+it arrived is the server's word, not ours. What the attempt came to is written in the transaction
+that decides, so that a lost answer to COMMIT hides nothing.
 """
 
 import math
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import DBAPIError
 
 from collection_pipeline import checkpoints
 from collection_pipeline.domain.missed_snapshot import CaptureOutcome
@@ -29,10 +31,15 @@ from collection_pipeline.store.connection import (
     SOCKET_TIMEOUT_SECONDS,
     SessionTerms,
 )
-from collection_pipeline.store.gate import hold_for_capture
+from collection_pipeline.store.gate import HeldGate, hold_for_capture
 from collection_pipeline.store.snapshot_capture import capture
 from collection_pipeline.store.snapshot_recovery import close_without_capture
-from collection_pipeline.store.transaction import DEFAULT_TRY_SECONDS, TransactionRunner
+from collection_pipeline.store.transaction import (
+    DEFAULT_TRY_SECONDS,
+    LOCK_WAIT_CODE,
+    TransactionRunner,
+    mysql_error_code,
+)
 
 LONGEST_WAIT_SECONDS = 1.0
 """Between two readings of the clock: a simulated one may jump."""
@@ -85,6 +92,8 @@ class SnapshotAttempt:
         self._stop = stop
         self._attempts = CaptureAttempts()
         self._cutoff_passed: float | None = None
+        self._has_asked = False
+        self._waited_in_vain = False
 
     def run(self, now: datetime) -> AttemptEnd:
         """How it ended; ``now`` is the clock's reading when it began.
@@ -138,10 +147,15 @@ class SnapshotAttempt:
         self._cutoff_passed = None
         if refusal := self._why_not_ask(connection):
             return self._end(connection, refusal)
-        header = hold_for_capture(connection, self._header.snapshot_date)
+        offset = self._clock.offset(connection)
+        gate = self._take_gate(connection)
+        header, asked_at = gate.header, gate.asked_at + offset
         checkpoints.reach(checkpoints.BEFORE_CAPTURE)
         if header.status.is_final:
             return self._end(connection, CaptureOutcome.ALREADY_FINAL, header)
+        if self._window.is_late_to_ask(asked_at):
+            self._attempts.ask(connection, self._attempt_id, asked_at)
+            return self._end(connection, CaptureOutcome.LATE)
         # Nothing after the gate may wait that long: every writer waits behind it.
         connection.execute(text(f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_SECONDS}"))
         now = self._wait_for_cutoff(connection)
@@ -155,11 +169,23 @@ class SnapshotAttempt:
     def _why_not_ask(self, connection: Connection) -> CaptureOutcome | None:
         """Asked each time: the connection may have come late, or been lost while it waited."""
         now = self._clock.now(connection)
-        if self._window.is_late_to_capture(now):
+        if not self._window.is_late_to_ask(now):
+            return CaptureOutcome.STOPPED if self._stop.is_set() else None
+        if self._waited_in_vain:
             return CaptureOutcome.GATE_TOO_LATE
-        if self._window.is_late_to_ask(now):
+        if self._has_asked:
             return CaptureOutcome.GATE_LOST
-        return CaptureOutcome.STOPPED if self._stop.is_set() else None
+        self._attempts.ask(connection, self._attempt_id, now)
+        return CaptureOutcome.LATE
+
+    def _take_gate(self, connection: Connection) -> HeldGate:
+        self._has_asked = True
+        try:
+            return hold_for_capture(connection, self._header.snapshot_date)
+        except DBAPIError as error:
+            # Only this one says that somebody held the gate; a lost connection says nothing.
+            self._waited_in_vain = mysql_error_code(error) == LOCK_WAIT_CODE
+            raise
 
     def _wait_for_cutoff(self, connection: Connection) -> datetime | None:
         """The first reading at or after the cutoff; ``None`` when stopped before it."""

@@ -94,7 +94,7 @@ def _gate_was_lost(window: CaptureWindow, attempts: Sequence[CaptureAttempt]) ->
     return (
         f"{_name(one)} asked for the gate at {_at(one.asked_at)}, lost its place in the queue with "
         f"its connection, and could ask again only at {_at(one.ended_at)}, more than "
-        f"{window.late_start_seconds:g} s after the cutoff"
+        f"{window.latest_ask_seconds:g} s after the cutoff"
     )
 
 
@@ -135,9 +135,15 @@ def _came_late(window: CaptureWindow, attempts: Sequence[CaptureAttempt]) -> str
     one = min(attempts, key=lambda attempt: attempt.asked_at or attempt.began_at)
     moment = one.asked_at or one.began_at
     seconds = (moment - window.scheduled_at).total_seconds()
+    if one.asked_at and one.began_at <= window.scheduled_at:
+        return (
+            f"{_name(one)} began in time at {_at(one.began_at)}, but its request for the gate "
+            f"reached the database at {_at(moment)}, {seconds:.1f} s after the cutoff, and "
+            f"{window.latest_ask_seconds:g} s are allowed: the database was away or the host stood"
+        )
     return (
         f"the capture came late: {_name(one)} {'asked' if one.asked_at else 'began'} at "
-        f"{_at(moment)}, {seconds:.1f} s after the cutoff, and {window.late_start_seconds:g} s "
+        f"{_at(moment)}, {seconds:.1f} s after the cutoff, and {window.latest_ask_seconds:g} s "
         "are allowed"
     )
 

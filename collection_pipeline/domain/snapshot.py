@@ -102,9 +102,14 @@ class CaptureWindow:
         """The gate is not asked for before this: writers wait from then on."""
         return self.scheduled_at - timedelta(seconds=CAPTURE_LEAD_SECONDS)
 
+    @property
+    def latest_ask_seconds(self) -> float:
+        """After the cutoff; a grant that comes at once must still be within the tolerance."""
+        return min(self.late_start_seconds, self.tolerance_seconds)
+
     def is_late_to_ask(self, instant: datetime) -> bool:
         """Whether writes of after the cutoff may have come between: no capture any more."""
-        return instant > self.scheduled_at + timedelta(seconds=self.late_start_seconds)
+        return instant > self.scheduled_at + timedelta(seconds=self.latest_ask_seconds)
 
     def is_late_to_capture(self, instant: datetime) -> bool:
         """Whether a gate that is granted now is granted beyond the tolerance."""

@@ -33,6 +33,13 @@ class DatabaseClock:
         now = cast(datetime, row[0])
         return now + timedelta(microseconds=row[1]) if row[1] else now
 
+    def offset(self, connection: Connection) -> timedelta:
+        """What a reading of the server's own clock lacks; zero where time is real."""
+        microseconds = connection.execute(
+            select(simulation_clock.c.offset_microseconds).where(simulation_clock.c.id == 1)
+        ).scalar_one_or_none()
+        return timedelta(microseconds=microseconds or 0)
+
     def today(self, connection: Connection) -> date:
         """The KST calendar day."""
         return run_date_of(self.now(connection))

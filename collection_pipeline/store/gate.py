@@ -7,10 +7,11 @@ an upsert in the hot path would ask for the exclusive lock.
 """
 
 from collections.abc import Callable
-from datetime import date, time, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from typing import TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import IntegrityError
 
 from collection_pipeline.domain.kst import utc_of_kst
@@ -110,18 +111,29 @@ def hold_for_write(connection: Connection, run_date: date) -> None:
         raise GateMissing(f"no snapshot header for {run_date}")
 
 
-def hold_for_capture(connection: Connection, day: date) -> SnapshotHeader:
+@dataclass(frozen=True)
+class HeldGate:
+    """``asked_at``: when the server received the request, by its own clock (naive UTC)."""
+
+    header: SnapshotHeader
+    asked_at: datetime
+
+
+def hold_for_capture(connection: Connection, day: date) -> HeldGate:
     """Take the gate of ``day`` exclusively and read its header; raises ``GateMissing``.
 
     From the request on no new write of that day begins (R38), so ask for it only when what follows
-    is short. Never in a transaction that holds it shared.
+    is short. Never in a transaction that holds it shared. The statement says itself when it
+    arrived: a network or a host that stood still may have held it back since the clock was asked.
     """
     row = connection.execute(
-        select(sla_snapshots).where(sla_snapshots.c.snapshot_date == day).with_for_update()
+        select(sla_snapshots, func.utc_timestamp(text("6")).label("asked_at"))
+        .where(sla_snapshots.c.snapshot_date == day)
+        .with_for_update()
     ).one_or_none()
     if row is None:
         raise GateMissing(f"no snapshot header for {day}")
-    return header_of(row)
+    return HeldGate(header_of(row), row.asked_at)
 
 
 def _has_header(connection: Connection, day: date) -> bool:

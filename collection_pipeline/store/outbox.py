@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import Connection, exists, or_, select
+from sqlalchemy import Connection, and_, exists, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -101,7 +101,11 @@ class NotificationOutbox:
         return connection.execute(statement).first() is not None
 
     def untold_snapshots(self, connection: Connection, since: date) -> list[date]:
-        """Days from ``since`` on whose final header wants a message and has none yet."""
+        """Days whose final header wants a message and has none yet.
+
+        A report of before ``since`` is of no use any more; a MISSED day is told whenever recovery
+        comes to it, also weeks later.
+        """
         told = exists().where(
             outbox.c.notification_date == sla_snapshots.c.snapshot_date,
             outbox.c.kind.in_(MORNING_KINDS),
@@ -109,9 +113,12 @@ class NotificationOutbox:
         statement = (
             select(sla_snapshots.c.snapshot_date)
             .where(
-                sla_snapshots.c.snapshot_date >= since,
-                sla_snapshots.c.capture_status.in_(
-                    [CaptureStatus.CAPTURED.value, CaptureStatus.MISSED.value]
+                or_(
+                    sla_snapshots.c.capture_status == CaptureStatus.MISSED.value,
+                    and_(
+                        sla_snapshots.c.capture_status == CaptureStatus.CAPTURED.value,
+                        sla_snapshots.c.snapshot_date >= since,
+                    ),
                 ),
                 ~told,
             )

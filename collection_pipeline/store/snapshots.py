@@ -15,8 +15,6 @@ from collection_pipeline.domain.snapshot import (
 )
 from collection_pipeline.store.schema.operations import sla_snapshot_items, sla_snapshots
 
-MOST_ITEMS = 100_000
-
 
 class SlaSnapshots:
     """Reads on a connection of the caller's transaction; takes no lock."""
@@ -64,15 +62,12 @@ class SlaSnapshots:
         )
         return [header_of(row) for row in connection.execute(statement)]
 
-    def items(
-        self, connection: Connection, snapshot_id: int, limit: int = MOST_ITEMS
-    ) -> list[SnapshotItem]:
-        """A snapshot's items by source; of a header that is not CAPTURED there are none."""
+    def items(self, connection: Connection, snapshot_id: int) -> list[SnapshotItem]:
+        """All items of a snapshot by source; of a header that is not CAPTURED there are none."""
         statement = (
             select(sla_snapshot_items)
             .where(sla_snapshot_items.c.snapshot_id == snapshot_id)
             .order_by(sla_snapshot_items.c.job_source_id)
-            .limit(limit)
         )
         return [_item(row) for row in connection.execute(statement)]
 

@@ -2,7 +2,8 @@
 
 * 1213, 1205, 1020: roll back and run the whole function again, with jitter. A lock wait time-out
   rolls back only its statement; committing after it would store half a transaction.
-* A connection lost before COMMIT, or not to be had: run again on a new one.
+* A connection lost before COMMIT, or not to be had: run again on a new one. So too where the
+  server only reads for the moment, as in a failover: the next connection may reach its successor.
 * A connection lost *on* COMMIT: the outcome is unknown. ``was_committed`` asks the database for a
   row that only this transaction can have left; without it the work must be harmless when repeated.
 
@@ -21,7 +22,9 @@ from collection_pipeline.domain.outage import DatabaseUnavailable
 
 T = TypeVar("T")
 
-CONFLICT_CODES = frozenset({1213, 1205, 1020})
+LOCK_WAIT_CODE = 1205
+CONFLICT_CODES = frozenset({1213, LOCK_WAIT_CODE, 1020})
+READ_ONLY_CODES = frozenset({1290, 1836})
 LOST_CODES = frozenset(
     {
         1040,
@@ -67,6 +70,11 @@ def is_lost(error: DBAPIError) -> bool:
     return error.connection_invalidated or mysql_error_code(error) in LOST_CODES | {0}
 
 
+def is_read_only(error: DBAPIError) -> bool:
+    """The server refuses writes; also of a primary that was demoted while we were connected."""
+    return mysql_error_code(error) in READ_ONLY_CODES
+
+
 class TransactionRunner:
     """Runs functions of one connection in transactions of the engine."""
 
@@ -103,7 +111,7 @@ class TransactionRunner:
                     return cast(T, unknown.result)
                 reason = "the answer to COMMIT was lost"
             except DBAPIError as error:
-                if not (is_conflict(error) or is_lost(error)):
+                if not (is_conflict(error) or is_lost(error) or is_read_only(error)):
                     raise
                 reason = f"MySQL error {mysql_error_code(error)}"
             self._pause_or_give_up(pause, deadline, reason)
@@ -114,8 +122,10 @@ class TransactionRunner:
             transaction = connection.begin()
             try:
                 result = work(connection)
-            except BaseException:
+            except BaseException as error:
                 _roll_back_quietly(transaction.rollback)
+                if isinstance(error, DBAPIError) and is_read_only(error):
+                    connection.invalidate()
                 raise
             try:
                 transaction.commit()

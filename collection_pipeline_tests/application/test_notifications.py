@@ -161,6 +161,16 @@ def test_mornings_of_the_last_seven_days_are_made_up_for_oldest_first(store: Sto
     assert [row["notification_date"] for row in rows(store)] == [DAY - timedelta(days=6), DAY]
 
 
+def test_a_missed_morning_is_told_however_long_ago_it_was(store: Store) -> None:
+    """R40: the incident that began a long outage is found, and told, when it is over."""
+    add_header(store, CaptureStatus.MISSED, day=DAY - timedelta(days=30), reason="nobody came")
+    service = notifications(store)
+    assert store.run(service.has_work) and service.prepare() == 1 and service.prepare() == 0
+    (row,) = rows(store)
+    assert (row["kind"], row["state"]) == ("SNAPSHOT_MISSED", "WAITING")
+    assert service.deliver().expired == 0
+
+
 def test_a_broken_source_is_told_once_and_again_after_it_broke_anew(store: Store) -> None:
     """R33, R40: recovery in between, and the day's messages numbered."""
     service = notifications(store)

@@ -179,6 +179,21 @@ def test_a_worker_that_came_late_is_the_reason(morning: Morning) -> None:
     assert "asked at 2026-12-01 09:00:06.0 KST, 6.0 s after the cutoff" in reason_of(morning)
 
 
+def test_a_worker_that_began_in_time_is_not_called_late(morning: Morning) -> None:
+    """R38: its database was away, or its host stood still; no queue and no schedule is blamed."""
+    attempted(morning.store, -4.8, 9.7, CaptureOutcome.LATE, 9.7)
+    reason = reason_of(morning)
+    assert "began in time at 2026-12-01 08:59:55.2 KST" in reason
+    assert "reached the database at 2026-12-01 09:00:09.7 KST, 9.7 s after the cutoff" in reason
+
+
+def test_a_place_that_was_lost_for_a_minute_blames_no_writer(morning: Morning) -> None:
+    """R38: the server was killed while the worker waited; nobody held the gate."""
+    attempted(morning.store, -50, -0.5, CaptureOutcome.GATE_LOST, 62)
+    reason = reason_of(morning)
+    assert "lost its place in the queue" in reason and "writer" not in reason
+
+
 def pending_at(store: Store, seconds_ago: float) -> Morning:
     """A morning of real time whose cutoff was so long ago, with a source and both flags on."""
     now = store.run(store.clock.now)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import UTC
 
 import pytest
 from sqlalchemy import Connection
@@ -18,6 +19,7 @@ from collection_pipeline_tests.kit.morning import (
     fetched_items,
     held_at,
     jump_to,
+    just_before,
     write_under_gate,
 )
 from collection_pipeline_tests.kit.rivals import (
@@ -158,6 +160,29 @@ def test_a_place_in_the_queue_that_was_lost_is_taken_again_only_in_time(
     assert report.header.status.value == status
     if status == "MISSED":
         assert "lost its place in the queue" in (report.header.miss_reason or "")
+        assert morning.items() == []
+
+
+@pytest.mark.parametrize(("arrives", "status"), [(4, "CAPTURED"), (14, "MISSED")])
+def test_when_the_request_arrived_is_the_servers_word(
+    store: Store, morning: Morning, rival: Morning, arrives: float, status: str
+) -> None:
+    """R38: a network or host that stood still after the clock was read let later writes in."""
+    source = store.add_source()
+    store.add_cycle(source, fetched_count=1)
+
+    def stand_still(connection: Connection) -> None:
+        morning.store.now = after(min(arrives, 3))
+        write_under_gate(morning.store, source, 99)
+        seconds = after(arrives).replace(tzinfo=UTC).timestamp()
+        connection.connection.cursor().execute(f"SET SESSION timestamp = {seconds:.6f}")
+
+    with just_before("utc_timestamp(6) AS asked_at", stand_still):
+        report = rival.capture(at=-0.5)
+    assert report.header.status.value == status
+    if status == "MISSED":
+        reason = report.header.miss_reason or ""
+        assert "reached the database at 2026-12-01 09:00:14.0 KST" in reason
         assert morning.items() == []
 
 

@@ -1,6 +1,7 @@
 """Transactions that may run twice: conflicts, lost connections, unknown commits (R19a)."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.store.transaction import (
+    READ_ONLY_CODES,
     TransactionRunner,
     is_conflict,
     is_lost,
@@ -109,6 +111,31 @@ def test_every_conflict_is_run_again_a_few_times(store: Store, code: int) -> Non
 
     assert store.run(work) == 4
     assert notes(store) == ["attempt 4"]
+
+
+@pytest.mark.parametrize("code", sorted(READ_ONLY_CODES))
+def test_a_server_that_only_reads_for_a_moment_is_asked_again_over_another_connection(
+    store: Store, code: int
+) -> None:
+    """R19a: in a failover the connection still leads to the primary that was demoted."""
+    sessions: list[int] = []
+
+    def work(connection: Connection) -> None:
+        sessions.append(run_sql(connection, "SELECT CONNECTION_ID()").scalar_one())
+        write_note(connection, f"attempt {len(sessions)}")
+        if len(sessions) < 3:
+            signal = f"SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = 'test'"
+            connection.exec_driver_sql(signal)
+
+    store.run(work)
+    assert len(set(sessions)) == 3 and notes(store) == ["attempt 3"]
+
+    def refused(connection: Connection) -> None:
+        sessions.clear()
+        work(connection)
+
+    with pytest.raises(DatabaseUnavailable, match=str(code)):
+        store.transactions.run(refused, until=time.monotonic() + 0.2)
 
 
 def test_other_errors_are_the_callers(store: Store) -> None:

@@ -50,13 +50,23 @@ class OlderRun:
 
 
 @dataclass(frozen=True)
+class NotedState:
+    """What a day's snapshot holds of the source; ``scheduled_at``: its cutoff, naive UTC (R36)."""
+
+    scheduled_at: datetime
+    status: CycleStatus
+    is_complete: bool
+    close_guarded: bool
+
+
+@dataclass(frozen=True)
 class SourceDay:
     """One day; everything is ``None`` on a day without a trace of the source."""
 
     run_date: date
     cycle: CycleFacts | None
     older: OlderRun | None
-    at_cutoff: CycleStatus | None
+    at_cutoff: NotedState | None
 
 
 @dataclass(frozen=True)
@@ -176,10 +186,16 @@ def _older_runs(
 
 def _states_at_cutoff(
     connection: Connection, source_id: int, first: date, last: date
-) -> dict[date, CycleStatus]:
+) -> dict[date, NotedState]:
     item = sla_snapshot_items.c
     statement = (
-        select(sla_snapshots.c.snapshot_date, item.cycle_status)
+        select(
+            sla_snapshots.c.snapshot_date,
+            sla_snapshots.c.scheduled_at,
+            item.cycle_status,
+            item.is_complete,
+            item.close_guarded,
+        )
         .join(
             sla_snapshot_items,
             and_(item.snapshot_id == sla_snapshots.c.id, item.job_source_id == source_id),
@@ -187,7 +203,13 @@ def _states_at_cutoff(
         .where(sla_snapshots.c.snapshot_date.between(first, last))
     )
     return {
-        row.snapshot_date: CycleStatus(row.cycle_status) for row in connection.execute(statement)
+        row.snapshot_date: NotedState(
+            row.scheduled_at,
+            CycleStatus(row.cycle_status),
+            bool(row.is_complete),
+            bool(row.close_guarded),
+        )
+        for row in connection.execute(statement)
     }
 
 

@@ -66,6 +66,7 @@ class AtCutoff:
     is_complete: bool
     used: BudgetUse
     reason: str | None
+    close_guarded: bool
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,7 @@ def _facts(
             item.fetched_count.label("item_fetched"),
             item.detail_request_count.label("item_details"),
             item.reason.label("item_reason"),
+            item.close_guarded.label("item_close_guarded"),
         )
         .select_from(sources_and_cycles(day))
         .outerjoin(job_source_health, job_source_health.c.job_source_id == job_sources.c.id)
@@ -220,4 +222,5 @@ def _at_cutoff(row: RowMapping) -> AtCutoff:
         bool(row["item_is_complete"]),
         BudgetUse(row["item_list_pages"], row["item_fetched"], row["item_details"]),
         row["item_reason"],
+        bool(row["item_close_guarded"]),
     )
