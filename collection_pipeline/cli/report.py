@@ -1,6 +1,5 @@
 """``report``: what the last weeks used and which daily budgets they propose; read-only (R9)."""
 
-from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,6 +105,7 @@ def _print(made: "BudgetReport", form: ReportFormat) -> None:
 
 def _print_table(made: "BudgetReport") -> None:
     from collection_pipeline.collection.report.budget_report import records
+    from collection_pipeline.collection.report.not_usable import days_not_usable
 
     print(f"{made.first_day} to {made.last_day}, days in Seoul")
     if made.is_empty:
@@ -130,23 +130,9 @@ def _print_table(made: "BudgetReport") -> None:
         )
     if not made.exhausted:
         print("none")
-    print(f"\nDays that measure nothing\n{_unusable(made)}")
+    print("\nDays that measure nothing")
+    print("\n".join(days_not_usable(made)) or "none")
 
 
 def _figures(rows: list[dict[str, object]], *who: str) -> list[dict[str, object]]:
     return [{name: row[name] for name in (*who, *FIGURES)} for row in rows]
-
-
-def _unusable(made: "BudgetReport") -> str:
-    lines = [f"{_day(day)}: no cycles" for day in made.days_without_cycles]
-    if len(made.unusable):
-        by_day = made.unusable.groupby(["run_date", "kind"])["sources"].sum().reset_index()
-        lines += [
-            f"{row.run_date.date()}: {row.sources} source(s) {row.kind}"
-            for row in by_day.itertuples()
-        ]
-    return "\n".join(sorted(lines)) or "none"
-
-
-def _day(day: date) -> str:
-    return day.isoformat()

@@ -10,8 +10,10 @@ import pandas as pd
 
 from collection_pipeline.collection.report.budget_report import BudgetReport, records
 from collection_pipeline.collection.report.chart import data_uri, days_chart
+from collection_pipeline.collection.report.not_usable import days_not_usable
 
 SHOWN_SOURCES = 20
+SHOWN_DAYS = 40
 SHOWN_LABEL_CHARS = 60
 ReportMetadata = dict[str, str | int | float | dg.MarkdownMetadataValue]
 
@@ -37,6 +39,7 @@ def report_metadata(report: BudgetReport) -> ReportMetadata:
     metadata["figures"] = dg.MetadataValue.md(_figures(platforms))
     metadata["daily_budgets"] = dg.MetadataValue.md(_budgets(report))
     metadata["out_of_budget"] = dg.MetadataValue.md(_exhausted(report))
+    metadata["days_not_usable"] = dg.MetadataValue.md(_not_usable(report))
     metadata["how_days_ended"] = dg.MetadataValue.md(
         f"![How each platform's days ended]({data_uri(days_chart(platforms))})"
     )
@@ -75,6 +78,13 @@ def _exhausted(report: BudgetReport) -> str:
     table = _table(["source", "limit", "days", "one choice", "the other"], rows)
     more = len(report.exhausted) - len(rows)
     return f"{table}\n\n{more} more: see the command line." if more else table
+
+
+def _not_usable(report: BudgetReport) -> str:
+    lines = days_not_usable(report)
+    shown = "\n".join(f"- {line}" for line in lines[:SHOWN_DAYS])
+    more = len(lines) - SHOWN_DAYS
+    return f"{shown}\n- {more:,} more" if more > 0 else shown or "Every day was usable."
 
 
 def _table(heads: list[str], rows: list[list[object]]) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from collection_pipeline.collection.report.budget_report import BudgetReport, budget_report
 from collection_pipeline.collection.report.facts import read_facts
+from collection_pipeline.collection.report.not_usable import days_not_usable
 from collection_pipeline.collection.report.platform_budgets import PlatformBudget
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.settings import load_settings
@@ -157,6 +158,8 @@ def test_one_lucky_day_proposes_nothing(store: Store) -> None:
     assert len(unusable) == 9  # type: ignore[arg-type]
     assert {(row["kind"], row["sources"]) for row in unusable} == {("failed", 1)}  # type: ignore[attr-defined]
     assert len(report.days_without_cycles) == 18
+    lines = days_not_usable(report)
+    assert (lines[0], len(lines)) == (f"{DAY - timedelta(days=2)}: failed, 1 source(s)", 27)
 
 
 def test_failed_days_lower_nothing_and_are_a_floor(store: Store) -> None:

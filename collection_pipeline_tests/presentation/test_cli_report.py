@@ -133,6 +133,36 @@ def test_a_failed_write_leaves_nothing(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_that_was_taken_meanwhile_is_not_overwritten(
+    cli: CommandLine, weeks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the file system knows no links."""
+    path = tmp_path / "report.json"
+
+    def no_links(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    def quicker(_: Path) -> None:
+        path.write_text("another's")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(report_file, "_sync", quicker)
+        _refuses_the_taken(cli, path)
+        patched.setattr(report_file.os, "link", no_links)
+        _refuses_the_taken(cli, path)
+        patched.setattr(report_file, "_sync", lambda _: None)
+        assert cli("report", "--format", "json", "--output", path).code == 0
+    assert path.read_text().startswith("{")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _refuses_the_taken(cli: CommandLine, path: Path) -> None:
+    refused = cli("report", "--format", "json", "--output", path)
+    assert (refused.code, path.read_text()) == (2, "another's")
+    assert "--force" in refused.sentence
+    path.unlink()
+
+
 def test_parquet_says_what_it_needs(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

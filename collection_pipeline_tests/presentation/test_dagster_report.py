@@ -51,6 +51,7 @@ def test_a_run_shows_numbers_tables_and_a_chart(
     assert lines[-1] == "10 more: see the command line."
     assert "\\| \\[x\\](http://y) \\<img src=z\\> \\#" in lines[2]
     assert "<img" not in shown["out_of_budget"].replace("\\<img", "")
+    assert shown["days_not_usable"].count(": no cycles") == 20
     before_data, data = shown["how_days_ended"].rstrip(")").split("base64,")
     assert before_data.startswith("![") and before_data.endswith("(data:image/svg+xml;")
     svg = ElementTree.fromstring(b64decode(data))

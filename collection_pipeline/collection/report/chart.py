@@ -43,7 +43,7 @@ def data_uri(svg: str) -> str:
 def _legend() -> str:
     marks = []
     for number, (word, colour, _) in enumerate(COLOURS):
-        x = LEFT + number * 105
+        x = LEFT + number * 118
         marks.append(f'<rect x="{x}" y="10" width="12" height="12" fill="{colour}"/>')
         marks.append(f'<text x="{x + 16}" y="20">{word}</text>')
     return "".join(marks)

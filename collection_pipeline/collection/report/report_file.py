@@ -76,7 +76,7 @@ def _write(path: Path, fill: Callable[[Path], None], force: bool) -> None:
         if force:
             temporary.replace(path)
         else:
-            os.link(temporary, path)
+            _take(path, temporary)
     except FileExistsError:
         raise _taken(path) from None
     except OSError as error:
@@ -84,6 +84,18 @@ def _write(path: Path, fill: Callable[[Path], None], force: bool) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _take(path: Path, temporary: Path) -> None:
+    """Raises ``FileExistsError`` for a name that is taken."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Not every file system knows links: the name is then taken first, empty for a blink.
+        path.touch(exist_ok=False)
+        temporary.replace(path)
 
 
 def _put(path: Path, content: bytes) -> None:
