@@ -7,6 +7,7 @@ import pytest
 
 from collection_pipeline.collection.report.budget_report import BudgetReport, budget_report
 from collection_pipeline.collection.report.facts import read_facts
+from collection_pipeline.collection.report.flat_table import flat_table
 from collection_pipeline.collection.report.not_usable import days_not_usable
 from collection_pipeline.collection.report.platform_budgets import PlatformBudget
 from collection_pipeline.domain.cycle_status import CycleStatus
@@ -248,3 +249,6 @@ def test_days_of_a_deleted_source_and_of_the_keys_quota_are_counted(store: Store
     (choice,) = report.exhausted
     assert (choice.limit, choice.present) == ("KEY_QUOTA", None)
     assert "larger quota" in choice.more
+    table = flat_table(report)
+    assert len(table) == 4
+    assert "object" not in {str(kind) for kind in table.dtypes}, "Parquet needs one type a column"

@@ -148,7 +148,7 @@ def test_a_name_that_was_taken_meanwhile_is_not_overwritten(
     with monkeypatch.context() as patched:
         patched.setattr(report_file, "_sync", quicker)
         _refuses_the_taken(cli, path)
-        patched.setattr(report_file.os, "link", no_links)
+        patched.setattr(os, "link", no_links)
         _refuses_the_taken(cli, path)
         patched.setattr(report_file, "_sync", lambda _: None)
         assert cli("report", "--format", "json", "--output", path).code == 0
