@@ -8,10 +8,11 @@ from collection_pipeline.orchestration.checks import CHECKS
 from collection_pipeline.orchestration.jobs import JOBS
 from collection_pipeline.orchestration.library_asset import public_libraries
 from collection_pipeline.orchestration.library_checks import LIBRARY_CHECKS
+from collection_pipeline.orchestration.report_asset import collection_report
 from collection_pipeline.orchestration.resources import RESOURCES
 
 defs = dg.Definitions(
-    assets=[*ASSETS, public_libraries],
+    assets=[*ASSETS, collection_report, public_libraries],
     asset_checks=[*CHECKS, *LIBRARY_CHECKS],
     jobs=JOBS,
     schedules=SCHEDULES,

@@ -13,6 +13,7 @@ from collection_pipeline.cli import (
     notifications,
     operations,
     reading,
+    report,
     simulating,
     snapshots,
     sources,
@@ -38,6 +39,7 @@ app.command("cycles")(reading.cycles)
 app.command("postings")(reading.postings)
 app.add_typer(snapshots.app, name="snapshot")
 app.add_typer(notifications.app, name="notifications")
+app.command("report")(report.report)
 app.command("ingest")(ingest.ingest)
 app.add_typer(clock.app, name="clock")
 app.command("simulator")(simulating.simulator)

@@ -14,6 +14,10 @@ from collection_pipeline.cli.commands import app
 from collection_pipeline.cli.database import DatabaseUnusable, NoDatabase
 from collection_pipeline.collection.dispatch import TickFailed
 from collection_pipeline.collection.registration import BadSourceRows
+from collection_pipeline.collection.report.file_errors import (
+    CannotWriteReport,
+    ParquetUnavailable,
+)
 from collection_pipeline.demo.dagster_home import NoDagsterHome
 from collection_pipeline.demo.dagster_runs import DagsterRunFailed
 from collection_pipeline.demo.services import ServiceEnded
@@ -35,6 +39,7 @@ EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
         (
             *BadDescriptor,
             BadSourceRows,
+            CannotWriteReport,
             ClockCannotGoBack,
             InvalidBudget,
             ScenarioError,
@@ -52,6 +57,7 @@ EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
             LocalDatabaseError,
             NoDagsterHome,
             NoDatabase,
+            ParquetUnavailable,
             SchemaBehind,
         ),
         exit_codes.UNUSABLE,

@@ -15,7 +15,12 @@ PIPE_COLUMNS = 200
 
 def print_json(data: object) -> None:
     """One JSON document; instants as ISO 8601 with ``Z``."""
-    print(json.dumps(data, ensure_ascii=False, default=_plain))
+    print(as_json_text(data))
+
+
+def as_json_text(data: object) -> str:
+    """The line that ``print_json`` prints."""
+    return json.dumps(data, ensure_ascii=False, default=_plain)
 
 
 def print_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool, empty: str) -> None:

@@ -13,6 +13,7 @@ from collection_pipeline.orchestration.jobs import (
 )
 from collection_pipeline.orchestration.library_schedule import library_ingest_schedule
 from collection_pipeline.orchestration.morning_alerts import morning_alerts_sensor
+from collection_pipeline.orchestration.report_job import collection_report_schedule
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
 from collection_pipeline.orchestration.run_tags import DISPATCH_TAG, SHORT_SECONDS
 from collection_pipeline.orchestration.sla_times import (
@@ -117,6 +118,7 @@ SCHEDULES = [
     daily_cycle_creation_schedule,
     seen_row_cleanup_schedule,
     *snapshot_schedules(settings_or_defaults(os.environ)),
+    collection_report_schedule,
     library_ingest_schedule,
 ]
 SENSORS = [collection_dispatch_sensor, morning_alerts_sensor, run_failure_sensor]

@@ -16,6 +16,7 @@ CREATION_PRIORITY = 5
 ALERTS_PRIORITY = 3
 DISPATCH_PRIORITY = 0
 CLEANUP_PRIORITY = -1
+REPORT_PRIORITY = -2
 
 DISPATCH_TAG = "collection/dispatch"
 """``dagster.yaml`` limits how many runs with this tag overlap."""

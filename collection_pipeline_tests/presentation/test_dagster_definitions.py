@@ -33,6 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Parameter `owners`")
 
 JOBS = {
     "collection_dispatch",
+    "collection_report",
     "daily_cycle_creation",
     "library_ingest",
     "morning_alerts",
@@ -104,7 +105,13 @@ def test_everything_is_documented_in_the_ui(
     }
     assert all(description and len(description) > 20 for description in described.values())
     specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
-    assert set(specs) == {"job_postings", "collection_cycles", "sla_snapshot", "public_libraries"}
+    assert set(specs) == {
+        "job_postings",
+        "collection_cycles",
+        "collection_report",
+        "sla_snapshot",
+        "public_libraries",
+    }
     assert all(spec.description and spec.kinds for spec in specs.values())
 
 

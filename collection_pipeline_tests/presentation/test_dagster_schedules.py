@@ -31,7 +31,8 @@ TOLERANCE = "COLLECTION_SLA_CAPTURE_TOLERANCE_SECONDS"
 
 
 def test_every_schedule_runs_at_its_hour_in_seoul() -> None:
-    """R35, R38, R31: midnight, a minute ahead of 09:00, past the tolerance, 10:15; all are on.
+    """R35, R38, R31: midnight, a minute ahead of 09:00, past the tolerance, 10:15,
+    and Monday at 11:00; all are on.
 
     R50: but for the register's, which is created stopped.
     """
@@ -41,6 +42,7 @@ def test_every_schedule_runs_at_its_hour_in_seoul() -> None:
         "sla_snapshot": "59 8 * * *",
         "sla_snapshot_recovery": "2 9 * * *",
         "seen_row_cleanup": "15 10 * * *",
+        "collection_report": "0 11 * * 1",
         "library_ingest": "0 4 1 * *",
     }
     stopped = schedules.pop("library_ingest")
@@ -117,7 +119,8 @@ def test_a_code_server_loads_with_any_cutoff(tmp_path: Path) -> None:
         timeout=PATIENCE_SECONDS,
     ).stdout
     hours = ["0 0 * * *", "15 10 * * *"]
+    later = ["0 11 * * 1", "0 4 1 * *"]
     assert loaded.splitlines() == [
-        f"soon {[*hours, '59 8 * * *', '2 9 * * *', '0 4 1 * *']}",
-        f"07:30 {[*hours, '29 7 * * *', '32 7 * * *', '0 4 1 * *']}",
+        f"soon {[*hours, '59 8 * * *', '2 9 * * *', *later]}",
+        f"07:30 {[*hours, '29 7 * * *', '32 7 * * *', *later]}",
     ]

@@ -1,0 +1,1 @@
+"""The budget report: what a period's days used, and which daily budgets they propose."""
