@@ -16,6 +16,7 @@ from collection_pipeline.orchestration.checks import seen_rows_finding
 from collection_pipeline.orchestration.library_job import library_ingest
 from collection_pipeline.orchestration.morning_alerts import morning_alerts
 from collection_pipeline.orchestration.notifying import send_notifications
+from collection_pipeline.orchestration.observation_checks import observation_checks
 from collection_pipeline.orchestration.resources import (
     CollectionQueue,
     Notifier,
@@ -171,6 +172,7 @@ JOBS = [
     sla_snapshot_recovery,
     morning_alerts,
     library_ingest,
+    observation_checks,
 ]
 
 

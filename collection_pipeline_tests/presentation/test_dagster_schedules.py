@@ -33,6 +33,8 @@ TOLERANCE = "COLLECTION_SLA_CAPTURE_TOLERANCE_SECONDS"
 def test_every_schedule_runs_at_its_hour_in_seoul() -> None:
     """R35, R38, R31: midnight, a minute ahead of 09:00, past the tolerance, 10:15; all are on.
 
+    R45: and every half hour what is observed.
+
     R50: but for the register's, which is created stopped.
     """
     schedules = {one.job_name: one for one in defs.get_repository_def().schedule_defs}
@@ -42,6 +44,7 @@ def test_every_schedule_runs_at_its_hour_in_seoul() -> None:
         "sla_snapshot_recovery": "2 9 * * *",
         "seen_row_cleanup": "15 10 * * *",
         "library_ingest": "0 4 1 * *",
+        "observation_checks": "*/30 * * * *",
     }
     stopped = schedules.pop("library_ingest")
     assert stopped.default_status is dg.DefaultScheduleStatus.STOPPED
@@ -118,6 +121,6 @@ def test_a_code_server_loads_with_any_cutoff(tmp_path: Path) -> None:
     ).stdout
     hours = ["0 0 * * *", "15 10 * * *"]
     assert loaded.splitlines() == [
-        f"soon {[*hours, '59 8 * * *', '2 9 * * *', '0 4 1 * *']}",
-        f"07:30 {[*hours, '29 7 * * *', '32 7 * * *', '0 4 1 * *']}",
+        f"soon {[*hours, '59 8 * * *', '2 9 * * *', '0 4 1 * *', '*/30 * * * *']}",
+        f"07:30 {[*hours, '29 7 * * *', '32 7 * * *', '0 4 1 * *', '*/30 * * * *']}",
     ]
