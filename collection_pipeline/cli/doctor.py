@@ -1,11 +1,14 @@
 """``doctor``: the observation checks for people and for monitoring (R45)."""
 
+from contextlib import ExitStack
+
 import typer
 
 from collection_pipeline.cli import exit_codes
 from collection_pipeline.cli.database import (
     dagster_database_url,
     database_url,
+    explained_url_errors,
     opened_pipeline,
 )
 from collection_pipeline.cli.output import print_json, print_rows
@@ -20,11 +23,13 @@ def doctor(
 
     Ends with 5 when a check alarms, with 3 when the database cannot be asked, else with 0.
     """
-    with opened_pipeline(migrated=False) as pipeline:
+    with ExitStack() as opened:
+        pipeline = opened.enter_context(opened_pipeline(migrated=False))
         settings = pipeline.settings
         urls = (database_url(settings), dagster_database_url(settings))
-        with opened_checks(pipeline, *urls) as checks:
-            found = checks.observe()
+        with explained_url_errors():
+            checks = opened.enter_context(opened_checks(pipeline, *urls))
+        found = checks.observe()
     if as_json:
         print_json(
             {

@@ -161,10 +161,11 @@ def test_a_schema_that_is_behind_is_an_alarm_and_nothing_else_is_asked(
         world.assembled(database_url) as pipeline,
         opened_checks(pipeline, database_url, dagster_url) as checks,
     ):
-        found = {one.name: one.state for one in checks.observe()}
-    assert found.pop("schema_current") is ALARM
-    assert found.pop("daemon_alive") is OK
-    assert set(found.values()) == {ObservationState.UNKNOWN}
+        found = {one.name: one for one in checks.observe()}
+    assert found.pop("schema_current").state is ALARM
+    assert found.pop("daemon_alive").state is OK
+    assert {one.state for one in found.values()} == {ObservationState.UNKNOWN}
+    assert all(one.sentence.startswith("not asked") for one in found.values())
 
 
 def test_a_database_that_is_away_cannot_be_asked() -> None:
