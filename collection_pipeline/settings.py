@@ -72,6 +72,7 @@ NUMBERS = (
     NumberSetting("CLOSE_AFTER_MISSED_CYCLES", 2, "cycles", 365),
     NumberSetting("UNCONFIRMED_AFTER_DAYS", 7, "days", 365),
     NumberSetting("WEBHOOK_DEADLINE_SECONDS", 10, "seconds", 60),
+    NumberSetting("TABLE_GROWTH_ALARM_MB", 500, "megabytes", 1_000_000),
     NumberSetting("LIBRARY_LEAST_SHARE_PERCENT", 80, "percent", 100),
 )
 _NUMBERS_BY_NAME = {number.name: number for number in NUMBERS}

@@ -8,6 +8,7 @@ from collection_pipeline.cli import (
     collecting,
     databases,
     demonstration,
+    doctor,
     flags,
     ingest,
     notifications,
@@ -27,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("check")(checking.check)
+app.command("doctor")(doctor.doctor)
 app.command("env")(checking.env)
 app.add_typer(databases.db, name="db")
 app.add_typer(databases.local_db, name="local-db")

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from collection_pipeline.operations.daemon import DaemonHeartbeats
-from collection_pipeline.operations.database import ReadOnlyDatabase
 from collection_pipeline.settings import Settings
 from collection_pipeline.store.clock import DatabaseClock
+from collection_pipeline.store.read_only import ReadOnlyDatabase
 
 
 @dataclass(frozen=True)

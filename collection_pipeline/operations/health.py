@@ -15,7 +15,6 @@ no secret.
 import asyncio
 import time
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from fastapi import APIRouter, Request, Response
@@ -25,7 +24,6 @@ from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.operations.access import carries_token
 from collection_pipeline.operations.context import OperationsContext
 from collection_pipeline.operations.daemon import DaemonHeartbeats
-from collection_pipeline.operations.database import ReadTerms
 from collection_pipeline.operations.health_report import (
     Check,
     Checks,
@@ -35,14 +33,16 @@ from collection_pipeline.operations.health_report import (
     report_of,
 )
 from collection_pipeline.operations.single_flight import SingleFlight
-from collection_pipeline.settings import Settings
 from collection_pipeline.store.migration import SchemaState, known_revisions, schema_state
-from collection_pipeline.store.views.tick_due import TickActivity, overdue_work, tick_activity
+from collection_pipeline.store.read_only import ReadTerms
+from collection_pipeline.store.views.tick_due import (
+    STALE_SECONDS,
+    TickStanding,
+    tick_standing,
+)
 
 ANSWER_SECONDS = 1.2
 PROBE_TERMS = ReadTerms(statement_seconds=1, connect_seconds=1, socket_seconds=1, pool_size=1)
-STALE_SECONDS = 300.0
-SLICE_GRACE_SECONDS = 30.0
 SILENT = Check(
     state=CheckState.DOWN,
     seconds=None,
@@ -73,7 +73,6 @@ class HealthChecks:
         known_revisions()
         self._context = context
         self._probe = context.database.with_terms(PROBE_TERMS)
-        self._bound = timedelta(seconds=stale_after_seconds(context.settings))
         self._queue = SingleFlight("health-queue", self._ask_queue)
         self._daemon = SingleFlight("health-daemon", self._ask_daemon)
 
@@ -121,20 +120,9 @@ class HealthChecks:
 
     def _last_tick(self, connection: Connection) -> Check:
         now = self._context.clock.now(connection)
-        activity = tick_activity(connection)
-        since = activity.last_sign_at
-        is_quiet = since is None or now - since > self._bound
-        overdue = None
-        if is_quiet:
-            settings = self._context.settings
-            overdue = overdue_work(
-                connection,
-                now,
-                self._bound,
-                timedelta(seconds=settings["SLA_CAPTURE_TOLERANCE_SECONDS"]),
-                self._context.platforms,
-            )
-        return _tick_check(activity, now, overdue)
+        return _tick_check(
+            tick_standing(connection, now, self._context.settings, self._context.platforms)
+        )
 
     def _ask_daemon(self) -> Check:
         heartbeats = self._context.daemon
@@ -174,12 +162,6 @@ def health_router(health: HealthChecks, token: str | None) -> APIRouter:
     return router
 
 
-def stale_after_seconds(settings: Settings) -> float:
-    """How long no sign of a tick is normal: at least as long as a slice may take."""
-    slice_seconds = settings["SLICE_MAX_SECONDS"] + settings["REQUEST_DEADLINE_SECONDS"]
-    return max(STALE_SECONDS, slice_seconds + SLICE_GRACE_SECONDS)
-
-
 def _migrations(schema: SchemaState) -> Check:
     if schema.is_current:
         said = f"The schema is at revision {schema.current}."
@@ -191,10 +173,8 @@ def _migrations(schema: SchemaState) -> Check:
     return Check(state=CheckState.BEHIND, seconds=None, detail=said)
 
 
-def _tick_check(activity: TickActivity, now: datetime, overdue: str | None) -> Check:
-    age = None
-    if activity.last_tick_at is not None:
-        age = round(max(0.0, (now - activity.last_tick_at).total_seconds()), 3)
+def _tick_check(standing: TickStanding) -> Check:
+    age, overdue = standing.seconds_since_tick, standing.overdue
     last = "No tick has ever begun" if age is None else f"The newest tick began {age:.0f} s ago"
     if overdue is not None:
         return Check(state=CheckState.STALE, seconds=age, detail=f"{last}, although {overdue}.")

@@ -18,10 +18,10 @@ from sqlalchemy import Connection
 from collection_pipeline.collection.cleanup import SeenRowCleanup
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.operations.context import OperationsContext
-from collection_pipeline.operations.database import ReadTerms
 from collection_pipeline.operations.gauges import Reading, database_up, gauges
 from collection_pipeline.operations.openapi import problem_answers
 from collection_pipeline.operations.single_flight import SingleFlight
+from collection_pipeline.store.read_only import ReadTerms
 from collection_pipeline.store.transaction import TransactionRunner
 
 ANSWER_SECONDS = 3.0

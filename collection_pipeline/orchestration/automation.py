@@ -13,6 +13,7 @@ from collection_pipeline.orchestration.jobs import (
 )
 from collection_pipeline.orchestration.library_schedule import library_ingest_schedule
 from collection_pipeline.orchestration.morning_alerts import morning_alerts_sensor
+from collection_pipeline.orchestration.observation_checks import observation_checks_schedule
 from collection_pipeline.orchestration.report_job import collection_report_schedule
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
 from collection_pipeline.orchestration.run_tags import DISPATCH_TAG, SHORT_SECONDS
@@ -120,5 +121,6 @@ SCHEDULES = [
     *snapshot_schedules(settings_or_defaults(os.environ)),
     collection_report_schedule,
     library_ingest_schedule,
+    observation_checks_schedule,
 ]
 SENSORS = [collection_dispatch_sensor, morning_alerts_sensor, run_failure_sensor]

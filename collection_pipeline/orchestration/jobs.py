@@ -16,6 +16,7 @@ from collection_pipeline.orchestration.checks import seen_rows_finding
 from collection_pipeline.orchestration.library_job import library_ingest
 from collection_pipeline.orchestration.morning_alerts import morning_alerts
 from collection_pipeline.orchestration.notifying import send_notifications
+from collection_pipeline.orchestration.observation_checks import observation_checks
 from collection_pipeline.orchestration.report_job import collection_report_job
 from collection_pipeline.orchestration.resources import (
     CollectionQueue,
@@ -173,6 +174,7 @@ JOBS = [
     morning_alerts,
     collection_report_job,
     library_ingest,
+    observation_checks,
 ]
 
 

@@ -46,19 +46,25 @@ class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
 
     @contextmanager
     def pipeline(
-        self, clients: PlatformClients, notifier: Notifier | None = None
+        self,
+        clients: PlatformClients,
+        notifier: Notifier | None = None,
+        *,
+        migrated: bool = True,
     ) -> Iterator[CollectionPipeline]:
         """The services over the queue; connections are given back at the end.
 
-        Whoever delivers notifications hands the ``notifier`` in.
+        Whoever delivers notifications hands the ``notifier`` in. Whoever works needs a schema that
+        is ``migrated``; else ``SchemaBehind`` is raised.
         """
         settings = clients.settings()
         if notifier is not None:
             settings = notifier.applied_to(settings)
         pipeline = assemble(settings, self.database_url)
         try:
-            with pipeline.engine.connect() as connection:
-                require_current_schema(connection)
+            if migrated:
+                with pipeline.engine.connect() as connection:
+                    require_current_schema(connection)
             yield pipeline
         finally:
             pipeline.close()

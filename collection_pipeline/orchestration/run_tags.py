@@ -9,6 +9,7 @@ DRAIN_SECONDS = 43_200
 CAPTURE_SECONDS = 7_800
 """The largest tolerance and late start (3,600 s each), the lead, and the notification."""
 ALERTS_SECONDS = 3_600
+OBSERVATION_SECONDS = 300
 
 CAPTURE_PRIORITY = 10
 RECOVERY_PRIORITY = 8
@@ -17,6 +18,7 @@ ALERTS_PRIORITY = 3
 DISPATCH_PRIORITY = 0
 CLEANUP_PRIORITY = -1
 REPORT_PRIORITY = -2
+OBSERVATION_PRIORITY = -1
 
 DISPATCH_TAG = "collection/dispatch"
 """``dagster.yaml`` limits how many runs with this tag overlap."""

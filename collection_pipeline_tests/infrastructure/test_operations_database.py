@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.local_db.server import PrivateServer
-from collection_pipeline.operations.database import ReadOnlyDatabase, ReadTerms
+from collection_pipeline.store.read_only import ReadOnlyDatabase, ReadTerms
 from collection_pipeline.store.transaction import mysql_error_code
 from collection_pipeline_tests.kit.database import Store
 from collection_pipeline_tests.kit.proxy import DatabaseProxy

@@ -16,8 +16,8 @@ from dagster_mysql.run_storage import MySQLRunStorage
 from dagster_mysql.schedule_storage import MySQLScheduleStorage
 
 from collection_pipeline.definitions import defs
-from collection_pipeline.orchestration.checks import CHECKS
 from collection_pipeline.orchestration.library_checks import LIBRARY_CHECKS
+from collection_pipeline.orchestration.observation_checks import OBSERVATION_CHECKS
 from collection_pipeline_tests.kit.dagster_world import (
     PATIENCE_SECONDS,
     ROOT,
@@ -37,6 +37,7 @@ JOBS = {
     "daily_cycle_creation",
     "library_ingest",
     "morning_alerts",
+    "observation_checks",
     "seen_row_cleanup",
     "sla_snapshot",
     "sla_snapshot_recovery",
@@ -116,20 +117,40 @@ def test_everything_is_documented_in_the_ui(
 
 
 def _check_specs() -> list[dg.AssetCheckSpec]:
-    return [spec for check in [*CHECKS, *LIBRARY_CHECKS] for spec in check.check_specs]
+    return [spec for check in [*OBSERVATION_CHECKS, *LIBRARY_CHECKS] for spec in check.check_specs]
 
 
-def test_checks_watch_the_morning_the_residue_and_the_register() -> None:
+def test_checks_watch_the_morning_the_queue_the_sources_and_the_register() -> None:
     """R45: shown at the assets that they are about, and none stops a run."""
     checks = {spec.key.name: spec for spec in _check_specs()}
     assert {name: spec.asset_key.to_user_string() for name, spec in checks.items()} == {
         "snapshot_captured": "sla_snapshot",
+        "snapshot_before_notification": "sla_snapshot",
+        "ticks_on_time": "collection_cycles",
+        "no_stuck_lease": "collection_cycles",
         "no_seen_row_older_than_48_hours": "collection_cycles",
+        "boards_fit_budget": "collection_cycles",
+        "host_intervals_kept": "collection_cycles",
+        "no_broken_source": "collection_cycles",
+        "open_postings_confirmed": "job_postings",
+        "daemon_alive": "collection_cycles",
+        "schema_current": "collection_cycles",
+        "clocks_agree": "collection_cycles",
+        "tables_grow_slowly": "job_postings",
         "complete_snapshot": "public_libraries",
         "share_deactivated": "public_libraries",
         "unparsed_cells": "public_libraries",
     }
     assert not any(spec.blocking for spec in checks.values())
+
+
+def test_every_observation_check_leads_to_its_page_of_the_runbook() -> None:
+    """R45: what an alarm means, what to look at, what to type."""
+    page = (ROOT / "docs/runbook.md").read_text(encoding="utf-8")
+    for check in OBSERVATION_CHECKS:
+        for spec in check.check_specs:
+            assert f"docs/runbook.md#{spec.name}" in (spec.description or "")
+            assert f"\n## {spec.name}\n" in page
 
 
 def test_the_sensors_ask_often_enough_and_are_on(repository: dg.RepositoryDefinition) -> None:

@@ -34,6 +34,8 @@ def test_every_schedule_runs_at_its_hour_in_seoul() -> None:
     """R35, R38, R31: midnight, a minute ahead of 09:00, past the tolerance, 10:15,
     and Monday at 11:00; all are on.
 
+    R45: and every half hour what is observed.
+
     R50: but for the register's, which is created stopped.
     """
     schedules = {one.job_name: one for one in defs.get_repository_def().schedule_defs}
@@ -44,6 +46,7 @@ def test_every_schedule_runs_at_its_hour_in_seoul() -> None:
         "seen_row_cleanup": "15 10 * * *",
         "collection_report": "0 11 * * 1",
         "library_ingest": "0 4 1 * *",
+        "observation_checks": "*/30 * * * *",
     }
     stopped = schedules.pop("library_ingest")
     assert stopped.default_status is dg.DefaultScheduleStatus.STOPPED
@@ -119,7 +122,7 @@ def test_a_code_server_loads_with_any_cutoff(tmp_path: Path) -> None:
         timeout=PATIENCE_SECONDS,
     ).stdout
     hours = ["0 0 * * *", "15 10 * * *"]
-    later = ["0 11 * * 1", "0 4 1 * *"]
+    later = ["0 11 * * 1", "0 4 1 * *", "*/30 * * * *"]
     assert loaded.splitlines() == [
         f"soon {[*hours, '59 8 * * *', '2 9 * * *', *later]}",
         f"07:30 {[*hours, '29 7 * * *', '32 7 * * *', *later]}",

@@ -4,16 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from dagster._core.storage.runs.schema import DaemonHeartbeatsTable
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import NullPool
 
 from collection_pipeline.local_db.server import PrivateServer
-from collection_pipeline.store.connection import collection_url
 from collection_pipeline_tests.kit.database import NOON, Store
+from collection_pipeline_tests.kit.heartbeats import beat, opened_heartbeats
 from collection_pipeline_tests.kit.operations_client import make_idle_day, opened_operations
 from collection_pipeline_tests.kit.proxy import DatabaseProxy
-from collection_pipeline_tests.kit.servers import create_database, drop_database
 
 
 @pytest.fixture
@@ -26,24 +22,8 @@ def idle(store: Store) -> Store:
 @pytest.fixture
 def dagster_url(database_server: PrivateServer) -> Iterator[str]:
     """A database with Dagster's own table of heartbeats."""
-    url = create_database(database_server)
-    engine = create_engine(collection_url(url), poolclass=NullPool)
-    DaemonHeartbeatsTable.create(engine)
-    yield url
-    drop_database(database_server, url)
-
-
-def beat(url: str, daemon: str, seconds_ago: float) -> None:
-    """A heartbeat as Dagster writes it: UTC, into a session of the server's own time zone."""
-    engine = create_engine(collection_url(url), poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.execute(
-            text(
-                "INSERT INTO daemon_heartbeats (daemon_type, daemon_id, timestamp) "
-                "VALUES (:daemon, 'id', UTC_TIMESTAMP(6) - INTERVAL :ago SECOND)"
-            ),
-            {"daemon": daemon, "ago": seconds_ago},
-        )
+    with opened_heartbeats(database_server) as url:
+        yield url
 
 
 def daemon_check(idle: Store, url: str) -> tuple[int, str, dict[str, Any]]:

@@ -13,9 +13,9 @@ from sqlalchemy.pool import QueuePool
 
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.local_db.server import PrivateServer
-from collection_pipeline.operations.health import stale_after_seconds
 from collection_pipeline.operations.single_flight import SingleFlight
 from collection_pipeline.settings import load_settings
+from collection_pipeline.store.views.tick_due import stale_after_seconds
 from collection_pipeline_tests.kit.database import DAY, NOON, YESTERDAY, Store
 from collection_pipeline_tests.kit.operations_client import (
     RUNS_PATH,

@@ -135,12 +135,13 @@ def test_no_relative_link_is_broken(page: Path) -> None:
             assert fragment in anchors, f"{page.name} links to {target}"
 
 
-def test_the_queries_of_the_runbook_run(store_url: str) -> None:
+@pytest.mark.parametrize("name", ["operations.md", "runbook.md"])
+def test_the_queries_of_the_runbook_run(store_url: str, name: str) -> None:
     """On the migrated schema, so a renamed column is noticed before an incident."""
-    blocks = [block for block in code_blocks(ROOT / "docs/operations.md") if block[:3] == "sql"]
+    blocks = [block for block in code_blocks(ROOT / "docs" / name) if block[:3] == "sql"]
     queries = [one.strip() for block in blocks for one in block.removeprefix("sql").split(";")]
     ours = [query for query in queries if query.startswith(("SELECT", "UPDATE"))]
-    assert len(ours) >= 10
+    assert len(ours) >= 5
     engine = open_engine(store_url)
     try:
         with engine.connect() as connection:

@@ -111,6 +111,16 @@ notification_outbox = Table(
     **TABLE_OPTIONS,
 )
 
+table_sizes = Table(
+    "collection_table_sizes",
+    metadata,
+    Column("measured_date", Date, nullable=False),
+    Column("table_name", ascii_text(64), nullable=False),
+    Column("data_bytes", BigInteger, nullable=False),
+    PrimaryKeyConstraint("measured_date", "table_name"),
+    **TABLE_OPTIONS,
+)
+
 simulation_clock = Table(
     "simulation_clock",
     metadata,

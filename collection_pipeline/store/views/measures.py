@@ -196,7 +196,9 @@ def broken_sources(connection: Connection) -> int:
     return connection.execute(statement).scalar_one()
 
 
-def unconfirmed_postings(connection: Connection, last_confirmed: date) -> list[Unconfirmed]:
+def unconfirmed_postings(
+    connection: Connection, last_confirmed: date, *, active_only: bool = False
+) -> list[Unconfirmed]:
     """Sources with most open postings last sighted on ``last_confirmed`` or earlier (R32a).
 
     Read from index entries alone: the unconfirmed of every source, all open ones of few.
@@ -212,6 +214,8 @@ def unconfirmed_postings(connection: Connection, last_confirmed: date) -> list[U
         .order_by(unconfirmed.desc(), job_sources.c.id)
         .limit(MOST_UNCONFIRMED_SOURCES)
     )
+    if active_only:
+        statement = statement.where(job_sources.c.active == 1)
     worst = {source_id: count for source_id, count in connection.execute(statement)}
     if not worst:
         return []

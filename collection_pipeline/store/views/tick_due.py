@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, exists, select
 
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.kst import run_date_of, utc_of_kst
+from collection_pipeline.settings import Settings
 from collection_pipeline.store.runnable import is_runnable, is_switched_on
 from collection_pipeline.store.schema.cycles import cycles, slices
 from collection_pipeline.store.schema.operations import collection_ticks, sla_snapshots
@@ -20,6 +21,8 @@ from collection_pipeline.store.schema.sources import feature_flags, job_sources
 from collection_pipeline.store.views.measures import oldest_due_since
 
 NEWEST_TICKS = 20
+STALE_SECONDS = 300.0
+SLICE_GRACE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,34 @@ class TickActivity:
 
     last_tick_at: datetime | None
     last_sign_at: datetime | None
+
+
+@dataclass(frozen=True)
+class TickStanding:
+    """The newest tick's age, ``None`` where none ever began, and what waits for one."""
+
+    seconds_since_tick: float | None
+    overdue: str | None
+
+
+def stale_after_seconds(settings: Settings) -> float:
+    """How long no sign of a tick is normal: at least as long as a slice may take."""
+    slice_seconds = settings["SLICE_MAX_SECONDS"] + settings["REQUEST_DEADLINE_SECONDS"]
+    return max(STALE_SECONDS, slice_seconds + SLICE_GRACE_SECONDS)
+
+
+def tick_standing(
+    connection: Connection, now: datetime, settings: Settings, platforms: Collection[str]
+) -> TickStanding:
+    """Whether ticks have stopped although there is work. ``now`` is naive UTC."""
+    activity, bound = tick_activity(connection), timedelta(seconds=stale_after_seconds(settings))
+    since, overdue = activity.last_sign_at, None
+    if since is None or now - since > bound:
+        tolerance = timedelta(seconds=settings["SLA_CAPTURE_TOLERANCE_SECONDS"])
+        overdue = overdue_work(connection, now, bound, tolerance, platforms)
+    began = activity.last_tick_at
+    age = None if began is None else round(max(0.0, (now - began).total_seconds()), 3)
+    return TickStanding(age, overdue)
 
 
 def tick_activity(connection: Connection) -> TickActivity:

@@ -1,7 +1,7 @@
-"""The service's own connections: they can only read, and each answer is one consistent moment.
+"""Connections that can only read, and whose every answer is one consistent moment.
 
 The server itself refuses a write (``READ ONLY`` transactions) and ends a statement that runs too
-long, so that nothing the service does can hold up the queue. REPEATABLE READ: an answer is made of
+long, so that nothing that looks on can hold up the queue. REPEATABLE READ: an answer is made of
 several statements, and what they say belongs together. A read is harmless to repeat, so one that
 met a dead pooled connection is run once more.
 """
