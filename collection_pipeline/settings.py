@@ -71,6 +71,8 @@ NUMBERS = (
     NumberSetting("SOURCE_BROKEN_AFTER_DAYS", 3, "days", 365),
     NumberSetting("CLOSE_AFTER_MISSED_CYCLES", 2, "cycles", 365),
     NumberSetting("UNCONFIRMED_AFTER_DAYS", 7, "days", 365),
+    NumberSetting("DAGSTER_BUSY_RUN_DAYS", 7, "days", 3_650),
+    NumberSetting("DAGSTER_RUN_DAYS", 90, "days", 3_650),
     NumberSetting("WEBHOOK_DEADLINE_SECONDS", 10, "seconds", 60),
     NumberSetting("TABLE_GROWTH_ALARM_MB", 500, "megabytes", 1_000_000),
     NumberSetting("LIBRARY_LEAST_SHARE_PERCENT", 80, "percent", 100),

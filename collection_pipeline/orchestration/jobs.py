@@ -23,6 +23,7 @@ from collection_pipeline.orchestration.resources import (
     Notifier,
     PlatformClients,
 )
+from collection_pipeline.orchestration.run_pruning import dagster_run_pruning
 from collection_pipeline.orchestration.run_tags import (
     CLEANUP_PRIORITY,
     CREATION_PRIORITY,
@@ -175,6 +176,7 @@ JOBS = [
     collection_report_job,
     library_ingest,
     observation_checks,
+    dagster_run_pruning,
 ]
 
 

@@ -37,6 +37,7 @@ JOBS = {
     "daily_cycle_creation",
     "library_ingest",
     "morning_alerts",
+    "dagster_run_pruning",
     "observation_checks",
     "seen_row_cleanup",
     "sla_snapshot",

@@ -1,0 +1,115 @@
+"""Old Dagster runs are deleted, since Dagster keeps its own for ever.
+
+Only runs that have ended, in batches, the oldest first. Nothing of collection is in them: cycles,
+slices, history and snapshots are in the queue's own tables and stay (section 1). The history of
+asset checks stays too; an asset's plot loses the points of deleted runs.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+
+from collection_pipeline.orchestration.resources import PlatformClients
+from collection_pipeline.orchestration.run_tags import (
+    PRUNING_PRIORITY,
+    SHORT_SECONDS,
+    run_tags,
+)
+
+BUSY_JOBS = ("collection_dispatch", "observation_checks")
+"""They run every minute or half hour; their runs are kept for a shorter time."""
+ENDED = [
+    dg.DagsterRunStatus.SUCCESS,
+    dg.DagsterRunStatus.FAILURE,
+    dg.DagsterRunStatus.CANCELED,
+]
+BATCH_RUNS = 100
+MOST_RUNS = 10_000
+MOST_SECONDS = 600.0
+"""A run takes 20 to 30 ms to delete; what is left over is deleted on the next day."""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """``is_done`` is False where the bounds ended it before the last old run."""
+
+    deleted_runs: int
+    is_done: bool
+
+
+def prune_runs(
+    instance: dg.DagsterInstance,
+    *,
+    busy_days: int,
+    days: int,
+    now: datetime | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Pruned:
+    """Delete ended runs that were last changed longer ago than their job's age (days)."""
+    now = now or datetime.now(UTC)
+    ends_at = monotonic() + MOST_SECONDS
+    old = [
+        dg.RunsFilter(job_name=job, statuses=ENDED, updated_before=now - timedelta(days=busy_days))
+        for job in BUSY_JOBS
+    ]
+    old.append(dg.RunsFilter(statuses=ENDED, updated_before=now - timedelta(days=days)))
+    deleted = 0
+    for wanted in old:
+        while records := instance.get_run_records(wanted, limit=BATCH_RUNS, ascending=True):
+            for record in records:
+                if deleted >= MOST_RUNS or monotonic() >= ends_at:
+                    return Pruned(deleted, is_done=False)
+                _delete(instance, record.dagster_run.run_id)
+                deleted += 1
+    return Pruned(deleted, is_done=True)
+
+
+def _delete(instance: dg.DagsterInstance, run_id: str) -> None:
+    """The run, its events and tags, then the folder that Dagster would leave behind."""
+    instance.delete_run(run_id)
+    shutil.rmtree(Path(instance.storage_directory()) / run_id, ignore_errors=True)
+
+
+@dg.op(
+    out=dg.Out(dg.Nothing),
+    description="Delete ended Dagster runs that are older than their job's age, in batches.",
+)
+def delete_old_runs(context: dg.OpExecutionContext, platform_clients: PlatformClients) -> None:
+    """Ages: COLLECTION_DAGSTER_BUSY_RUN_DAYS and COLLECTION_DAGSTER_RUN_DAYS."""
+    settings = platform_clients.settings()
+    pruned = prune_runs(
+        context.instance,
+        busy_days=settings["DAGSTER_BUSY_RUN_DAYS"],
+        days=settings["DAGSTER_RUN_DAYS"],
+    )
+    rest = "none is left" if pruned.is_done else "the rest follows on the next day"
+    context.log.info("%s old run(s) deleted; %s", pruned.deleted_runs, rest)
+    context.add_output_metadata({"deleted_runs": pruned.deleted_runs, "is_done": pruned.is_done})
+
+
+@dg.job(
+    description=(
+        "04:30 KST: ended Dagster runs are deleted, those of the dispatcher and of the checks "
+        "after COLLECTION_DAGSTER_BUSY_RUN_DAYS, others after COLLECTION_DAGSTER_RUN_DAYS."
+    ),
+    executor_def=dg.in_process_executor,
+    tags=run_tags(priority=PRUNING_PRIORITY, longest_seconds=SHORT_SECONDS),
+)
+def dagster_run_pruning() -> None:
+    """Keeps Dagster's database small."""
+    delete_old_runs()
+
+
+dagster_run_pruning_schedule = dg.ScheduleDefinition(
+    name="dagster_run_pruning_schedule",
+    job=dagster_run_pruning,
+    cron_schedule="30 4 * * *",
+    execution_timezone="Asia/Seoul",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+    description="04:30 in Seoul: old Dagster runs are deleted.",
+)
