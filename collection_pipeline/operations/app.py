@@ -14,7 +14,7 @@ from collection_pipeline.operations.health import HealthChecks, health_router
 from collection_pipeline.operations.http_rules import HttpRules
 from collection_pipeline.operations.metrics import MetricsScrape, metrics_router
 from collection_pipeline.operations.openapi import describe
-from collection_pipeline.operations.page.routes import page_router
+from collection_pipeline.operations.page.routes import page_router, unknown_address
 from collection_pipeline.operations.problems import add_problem_handlers
 
 STATIC_FOLDER = Path(__file__).parent / "page" / "static"
@@ -40,7 +40,7 @@ def create_app(
         metrics.close()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False)
-    add_problem_handlers(app)
+    add_problem_handlers(app, unknown_address)
     app.include_router(api_router(context))
     app.include_router(health_router(health, token))
     app.include_router(metrics_router(metrics))

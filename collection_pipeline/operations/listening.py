@@ -17,6 +17,9 @@ class CannotServe(Exception):
 
 def bound(host: str, port: int, *, has_token: bool) -> socket.socket:
     """A listening socket; raises ``CannotServe``."""
+    if not host.strip():
+        # The resolver would take it for every address of the machine.
+        raise CannotServe("--host is empty: write the address to listen on, such as 127.0.0.1")
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -150,7 +150,8 @@ class SlaSnapshot(Answer):
         description="CAPTURED: items that had not ended SUCCESS. PENDING: 0. Otherwise null."
     )
     items: list[SlaSnapshotItem] | None = Field(
-        default=None, description="Absent while PENDING; null unless CAPTURED."
+        default=None,
+        description="All of them: never cut. Absent while PENDING; null unless CAPTURED.",
     )
 
     @classmethod

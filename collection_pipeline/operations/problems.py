@@ -5,18 +5,19 @@ not repeated either, since it came from somebody else.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from traceback import walk_tb
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from collection_pipeline.domain.outage import DatabaseUnavailable
+from collection_pipeline.operations.negotiation import gets_page
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 10
@@ -90,13 +91,19 @@ def unexpected(error: Exception, path: str) -> JSONResponse:
     )
 
 
-def add_problem_handlers(app: FastAPI) -> None:
-    """Make every error of the framework's and of ours a problem."""
+def add_problem_handlers(app: FastAPI, unknown_address: Callable[[Request], Response]) -> None:
+    """Make every error of the framework's and of ours a problem.
 
-    async def http_error(request: Request, error: Any) -> JSONResponse:
-        status = HTTPStatus(error.status_code)
-        detail = "There is nothing at this address." if status == 404 else str(error.detail)
-        return problem(status, detail, request.url.path)
+    ``unknown_address`` is the page for a reader who accepts HTML where nothing is.
+    """
+
+    async def http_error(request: Request, error: Any) -> Response:
+        status, path = HTTPStatus(error.status_code), request.url.path
+        if status is not HTTPStatus.NOT_FOUND:
+            return problem(status, str(error.detail), path)
+        if gets_page(path, request.headers.get("accept", "")):
+            return unknown_address(request)
+        return problem(status, "There is nothing at this address.", path)
 
     async def validation_error(request: Request, error: Any) -> JSONResponse:
         return bad_parameters(parameters_of(error), request.url.path)

@@ -43,6 +43,8 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                # The other parser, where it is installed, refuses unknown methods itself: no 405.
+                http="h11",
                 access_log=False,
                 log_level=logging.WARNING,
                 server_header=False,

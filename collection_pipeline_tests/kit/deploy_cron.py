@@ -150,11 +150,16 @@ def only_try_later_is_repeated(files: CronFiles) -> Iterator[str]:
 
 
 def settings_are_private(files: CronFiles) -> Iterator[str]:
-    """A file that others may read is refused, and the key stands in a file of its own (R29)."""
+    """No file, or one that others may read, is refused; the key has its own (R29)."""
     for mode in (0o640, 0o604):
         refused = files.call(mode=mode)
         if (refused.code, refused.calls) != (3, []):
             yield f"{mode:o}: {refused}"
+    for path in ([], ["/no/such/settings"], ["settings"], ["/"]):
+        script = ["sh", str(files.folder / "library-ingest.sh"), *path]
+        lost = subprocess.run(script, capture_output=True, timeout=20, check=False, cwd="/")
+        if lost.returncode != 3 or len(lost.stderr.splitlines()) != 1:
+            yield f"settings {path}: {lost}"
     if "COLLECTION_LIBRARY_SERVICE_KEY=" in files.text("library-ingest.env.example"):
         yield "the example holds the key"
     if "COLLECTION_LIBRARY_SERVICE_KEY_FILE=" not in files.text("library-ingest.env.example"):

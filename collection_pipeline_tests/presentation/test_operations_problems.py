@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline_tests.kit.database import Store
+from collection_pipeline_tests.kit.html_reading import read_html
 from collection_pipeline_tests.kit.operations_client import (
     RUNS_PATH,
     Operations,
@@ -93,6 +94,46 @@ def test_every_wrong_parameter_is_named_once(operations: Operations) -> None:
 def test_an_unknown_address_is_a_problem_too(operations: Operations, path: str) -> None:
     """RFC 9457: 404, without the query; there is no page that loads from other hosts."""
     assert the_problem(operations.client.get(path), 404)["errors"] == []
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "is_page"),
+    [
+        ("/docs", BROWSER, True),
+        ("/sources/1/", "TEXT/HTML", True),
+        ("/apis", BROWSER, True),
+        ("/docs", "*/*", False),
+        ("/docs", "text/html;q=0", False),
+        ("/docs", "text/html;q=0.5, application/json", False),
+        ("/api/nothing", BROWSER, False),
+        ("/healthz/", BROWSER, False),
+        ("/static/none.css", BROWSER, False),
+    ],
+)
+def test_an_unknown_address_is_a_page_for_a_browser(
+    operations: Operations, path: str, accept: str, is_page: bool
+) -> None:
+    """Section 9: 404 in the form that was asked for; what programs ask is never a page."""
+    answer = operations.client.get(path, headers={"Accept": accept})
+    if not is_page:
+        the_problem(answer, 404)
+        return
+    assert answer.status_code == 404
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "404" in read_html(answer.text).one("div", "problem").text
+
+
+def test_the_page_of_an_unknown_address_leads_nowhere_else(operations: Operations) -> None:
+    """A path that begins with two slashes would name a host in its link to the other language."""
+    base = operations.client.base_url
+    url = httpx.URL(scheme=base.scheme, host=base.host, port=base.port, raw_path=b"//evil.test/x")
+    answer = operations.client.get(url, headers={"Accept": BROWSER})
+    assert answer.status_code == 404
+    other = read_html(answer.text).one("a", "language").attributes["href"]
+    assert other == "/evil.test/x?lang=en"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])

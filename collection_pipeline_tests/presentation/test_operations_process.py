@@ -44,6 +44,7 @@ def test_it_says_where_it_listens_and_ends_well(
         assert "server" not in answer.headers
         assert client.get(f"{address}/nowhere?{TOKEN}", headers=headers).status_code == 404
         assert client.get(address).status_code == 401
+        assert client.request("FOO", address).status_code == 405
         process.send_signal(number)
     finally:
         said = finished(process)
@@ -77,6 +78,10 @@ def test_what_keeps_it_from_serving_is_one_sentence(cli: CommandLine) -> None:
     nowhere = cli("operations", "--host", "192.0.2.1", "--port", 0, OPERATIONS_TOKEN=TOKEN)
     assert nowhere.code == 3
     assert TOKEN not in nowhere.sentence
+    for empty in ("", " "):
+        refused = cli("operations", "--host", empty, "--port", 0, OPERATIONS_TOKEN=TOKEN)
+        assert refused.code == 3
+        assert "--host is empty" in refused.sentence
     assert cli("operations", DATABASE_URL="postgres://x/y").code == 3
     assert cli("operations", LEASE_SECONDS="0").code == 3
     assert cli("operations", "--port", 65536).code == 2

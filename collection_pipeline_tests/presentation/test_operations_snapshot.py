@@ -14,6 +14,7 @@ from collection_pipeline_tests.kit.operations_client import (
     opened_operations,
     set_service_time,
 )
+from collection_pipeline_tests.kit.statement_costs import listening
 
 CUTOFF = utc_of_kst(DAY, time(9))
 FIELDS = [
@@ -140,6 +141,17 @@ def test_a_captured_snapshot_without_items_has_an_empty_list(
     add_header(store, "CAPTURED", captured_at=CUTOFF)
     shown = operations.runs()["slaSnapshot"]
     assert (shown["lateBeforeNotificationCount"], shown["items"]) == (0, [])
+
+
+def test_the_items_are_never_cut(store: Store, operations: Operations) -> None:
+    """R42: the count and the items tell of the same sources, so no statement stops at a number."""
+    snapshot = add_header(store, "CAPTURED", captured_at=CUTOFF)
+    add_item(store, snapshot, 1, "FAILED")
+    with listening(operations.context.database.engine) as statements:
+        assert len(operations.runs()["slaSnapshot"]["items"]) == 1
+    asked = statements.on("sla_snapshot_items")
+    assert asked
+    assert not [statement for statement, _ in asked if "LIMIT" in statement]
 
 
 @pytest.mark.parametrize("stored", ["PENDING", "CAPTURING"])

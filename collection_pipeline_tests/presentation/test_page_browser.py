@@ -17,6 +17,8 @@ from collection_pipeline_tests.kit.page_world import PageWorld, opened_morning
 LONG = 4_000
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>\u202e\u2067abc"
 NARROW = (360, 740)
+TABLET = (1024, 768)
+NARROWEST_TABLE = (1201, 800)
 OVERFLOW_SCRIPT = """() => [...document.querySelectorAll('main *, header *, footer *')]
   .filter((one) => {
     const box = one.getBoundingClientRect();
@@ -91,7 +93,7 @@ def test_a_person_sees_the_morning(
         row = shown.locator(f"#source-{morning.sources['원티드 · 백엔드 개발']}")
         assert row.get_by_text("대기", exact=True).is_visible()
         assert row.get_by_text("예산 소진", exact=True).is_visible()
-        assert row.get_by_text("마감 판정 제외").is_visible()
+        assert row.get_by_text("마감 판정 제외").count() == 2
         assert row.locator("svg.bar").first.bounding_box()
         row.get_by_role("link", name="원티드 · 백엔드 개발").click()
         assert shown.get_by_role("heading", level=1).inner_text() == "원티드 · 백엔드 개발"
@@ -133,16 +135,17 @@ def test_a_hostile_title_is_shown_and_does_nothing(
             assert shown.locator("main img, main script").count() == 0
 
 
-def test_nothing_sticks_out_on_a_narrow_phone(
-    browser: Browser, operations: Operations, morning: PageWorld
+@pytest.mark.parametrize("size", [NARROW, TABLET, NARROWEST_TABLE])
+def test_nothing_sticks_out_at_any_width(
+    browser: Browser, operations: Operations, morning: PageWorld, size: tuple[int, int]
 ) -> None:
-    """360 pixels, both languages: no sideways scrolling, nothing outside the screen."""
-    with tab(browser, operations, size=NARROW) as (shown, _):
+    """Both languages, cards and tables: no sideways scrolling, nothing outside the screen."""
+    with tab(browser, operations, size=size) as (shown, _):
         for path in paths(morning):
             for language in ("", "?lang=en"):
                 shown.goto(path + language)
                 width = shown.evaluate("document.documentElement.scrollWidth")
-                assert (width, shown.evaluate(OVERFLOW_SCRIPT)) == (NARROW[0], []), path
+                assert (width, shown.evaluate(OVERFLOW_SCRIPT)) == (size[0], []), path
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -221,6 +224,34 @@ def test_the_page_refreshes_itself_and_leaves_the_reader_alone(
         assert shown.evaluate("document.activeElement.id") == "tile-running"
         assert shown.evaluate("window.scrollY") == 200
         assert shown.locator(f"#source-{failed}-detail").get_attribute("open") is not None
+
+
+def test_a_refresh_returns_the_focus_to_the_same_link(
+    store: Store, browser: Browser, operations: Operations, morning: PageWorld
+) -> None:
+    """R43: to a source's link although its row moves up; to main where the row is gone."""
+    source_id = morning.sources["Northwind Robotics"]
+    change = (
+        "UPDATE job_posting_collection_cycles SET cycle_status = :status"
+        " WHERE job_source_id = :id ORDER BY run_date DESC LIMIT 1"
+    )
+    with tab(browser, operations) as (shown, _):
+        shown.clock.install()
+        row = shown.locator(f"#source-{source_id}")
+        link = row.get_by_role("link", name="Northwind Robotics")
+        shown.goto("/")
+        link.focus()
+        store.write(change, id=source_id, status="FAILED")
+        shown.clock.run_for(31_000)
+        row.get_by_text("실패", exact=True).wait_for()
+        focused = shown.evaluate("document.activeElement.getAttribute('href')")
+        assert focused == f"/sources/{source_id}"
+        shown.goto("/?state=FAILED")
+        link.focus()
+        store.write(change, id=source_id, status="PENDING")
+        shown.clock.run_for(31_000)
+        row.wait_for(state="detached")
+        assert shown.evaluate("document.activeElement.id") == "content"
 
 
 def test_a_refresh_that_fails_says_so_and_keeps_the_page(

@@ -127,6 +127,17 @@ def test_the_language_stays_in_every_link(operations: Operations, paths: list[st
     assert back.attributes["href"] == "/?state=FAILED&lang=en"
 
 
+def test_whatever_can_be_focused_has_an_id(operations: Operations, paths: list[str]) -> None:
+    """R43: the refresh finds the reader's place by it; that none comes twice, reading checks."""
+    for path in [*paths, "/postings?q=%EB%B0%B1", "/nowhere"]:
+        answer = operations.client.get(path, headers={"Accept": "text/html"})
+        within = read_html(answer.text).one("main").walk()
+        stops = [one for one in within if one.tag in {"a", "summary", "button", "input", "select"}]
+        shown = [one for one in stops if one.attributes.get("type") != "hidden"]
+        assert shown, path
+        assert [one for one in shown if not one.attributes.get("id")] == [], path
+
+
 def test_text_from_outside_stays_text(store: Store, operations: Operations) -> None:
     """Labels, details, titles, companies and descriptions: shown, isolated, never markup."""
     source_id = store.add_source()

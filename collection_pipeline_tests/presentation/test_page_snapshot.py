@@ -9,9 +9,10 @@ from collection_pipeline.domain.kst import utc_of_kst
 from collection_pipeline_tests.kit.database import DAY, NOON, Store
 from collection_pipeline_tests.kit.operations_client import (
     Operations,
+    opened_operations,
     set_service_time,
 )
-from collection_pipeline_tests.kit.page_reading import cell, page, row_of
+from collection_pipeline_tests.kit.page_reading import cell, marks, page, row_of
 from collection_pipeline_tests.kit.page_rows import add_item
 from collection_pipeline_tests.kit.page_world import PageWorld, opened_morning
 
@@ -66,6 +67,36 @@ def test_a_day_without_a_header_is_pending_until_its_cutoff(
     assert "자료 없음" in page(operations).one("section", "snapshot").text
 
 
+def test_the_header_says_the_cutoff_whatever_is_configured_now(
+    store: Store, morning: PageWorld
+) -> None:
+    """R42, R43: title, explanation, tiles, column and changes; the setting speaks without it."""
+    with opened_operations(store.url, SLA_CUTOFF="10:00") as moved:
+        shown = page(moved)
+        assert "10:00" not in shown.one("main").text
+        assert shown.one("section", "snapshot").one("h2").text == "09:00 기록"
+        assert {one.text[:5] for one in shown.all("span", "tile-note")} == {"09:00"}
+        assert "09:00 기록" in [one.text for one in shown.one("table", "sources").all("th")]
+        assert CHANGED in row_of(shown, morning.sources["푸른은행 디지털"]).text
+        store.write("DELETE FROM job_posting_collection_sla_snapshot_items")
+        store.write("DELETE FROM job_posting_collection_sla_snapshots")
+        assert page(moved).one("section", "snapshot").one("h2").text == "10:00 기록"
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_the_close_guard_at_the_cutoff_is_the_items_own(
+    store: Store, operations: Operations, morning: PageWorld, guarded: bool
+) -> None:
+    """R36, R41: as captured, although the truth table would say otherwise of one of the two."""
+    store.write(
+        "UPDATE job_posting_collection_sla_snapshot_items SET close_guarded = :guarded",
+        guarded=int(guarded),
+    )
+    row = row_of(page(operations), morning.sources["원티드 · 백엔드 개발"])
+    assert marks(cell(row, "09:00 기록")) == ["마감 판정 제외"] * guarded
+    assert marks(cell(row, "지금")) == ["마감 판정 제외"]
+
+
 def test_what_was_captured_is_shown_whatever_came_later(
     operations: Operations, morning: PageWorld
 ) -> None:
@@ -89,7 +120,7 @@ def test_an_item_of_the_snapshot_says_incomplete(store: Store, operations: Opera
     )
     add_item(store, 5, source_id, "SUCCESS", is_complete=0, fetched_count=8)
     row = row_of(page(operations), source_id)
-    assert cell(row, "09:00 기록").text == "불완전 성공 8건"
+    assert cell(row, "09:00 기록").text == "불완전 성공 8건 마감 판정 제외"
     assert f"{CHANGED} · +1건" in row.text
 
 
@@ -99,7 +130,7 @@ def test_each_source_stands_beside_its_state_at_the_cutoff(
     """R36, R43: what differs is marked by words and a sign, not by colour alone."""
     shown = page(operations)
     changed = row_of(shown, morning.sources["푸른은행 디지털"])
-    assert cell(changed, "09:00 기록").text == "수집 중 0건"
+    assert cell(changed, "09:00 기록").text == "수집 중 0건 마감 판정 제외"
     assert cell(changed, "지금").text.startswith("성공")
     assert f"{CHANGED} · +57건" in cell(changed, "지금").text
     assert changed.attributes["class"] == "is-changed"

@@ -61,8 +61,29 @@ def test_the_last_thirty_days_are_charted_and_tabled_alike(
         assert f"예산 {cell(row, '예산').text}" in title
     today = rows[f"{DAY:%m-%d}"]
     assert cell(today, "상태").text == "예산 소진 마감 판정 제외"
-    assert cell(today, "09:00").text == "대기"
+    assert cell(today, "09:00").text == "대기 마감 판정 제외"
     assert cell(today, "이유").text == "목록 페이지 한도"
+
+
+def test_each_day_says_the_cutoff_of_its_own_snapshot(store: Store, operations: Operations) -> None:
+    """R42: the heading is the newest snapshot's; another day's and its judgement are its own."""
+    source_id = store.add_source()
+    store.add_cycle(source_id)
+    for number, (day, hour) in enumerate(((YESTERDAY, 8), (DAY, 10)), 1):
+        store.write(
+            "INSERT INTO job_posting_collection_sla_snapshots (id, snapshot_date, scheduled_at,"
+            " capture_status, captured_at, created_at) VALUES (:id, :day, :at, 'CAPTURED', :at,"
+            " :at)",
+            id=number,
+            day=day,
+            at=utc_of_kst(day) + timedelta(hours=hour),
+        )
+        add_item(store, number, source_id, "SUCCESS", is_complete=number - 1, close_guarded=0)
+    shown = page(operations, f"/sources/{source_id}")
+    assert [one.text for one in shown.one("table", "days").all("th")][2] == "10:00"
+    rows = day_rows(shown)
+    assert cell(rows[f"{DAY:%m-%d}"], "10:00").text == "성공"
+    assert cell(rows[f"{YESTERDAY:%m-%d}"], "08:00").text == "불완전 성공 08:00"
 
 
 def test_days_outside_the_thirty_are_left_out(store: Store, operations: Operations) -> None:

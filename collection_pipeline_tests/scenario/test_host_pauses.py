@@ -84,7 +84,9 @@ def test_a_pause_beyond_the_slices_time_ends_it_and_nobody_claims_the_host_befor
     reading = stack.add("saramin", "reading")
     refused = stack.add("saramin", "refused")
     waiting = stack.add("saramin", "later-20")
+    # Both ask before either is answered, however slowly a thread starts.
     stack.simulator.add_fault({"name": "delay", "key": "reading", "page": 0, "seconds": 1.5})
+    stack.simulator.add_fault({"name": "delay", "key": "refused", "seconds": 1})
     stack.simulator.add_fault(
         {"name": "http_429", "key": "refused", "retry_after": str(LONG_SECONDS)}
     )

@@ -12,16 +12,26 @@ from collection_pipeline.operations.page.marks import (
     budget_share,
     cycle_marks,
     error_words,
+    guard_mark,
     long_text,
     state_badge,
 )
 from collection_pipeline.operations.page.texts import Texts
-from collection_pipeline.operations.page.wording import number
+from collection_pipeline.operations.page.wording import cutoff_words, number
 from collection_pipeline.store.views.cycle_facts import CycleFacts
-from collection_pipeline.store.views.source_days import OlderRun, SourceDay
+from collection_pipeline.store.views.source_days import NotedState, OlderRun, SourceDay
 
 DAYS_SHOWN = 30
 NO_TRACE = Badge("none", "dash", "")
+
+
+@dataclass(frozen=True)
+class AtCutoff:
+    """What the day's snapshot holds of the source, and its own cutoff in words (R42)."""
+
+    cutoff: str
+    badge: Badge
+    marks: list[Badge]
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class DayRow:
     words: str
     badge: Badge = NO_TRACE
     marks: list[Badge] = field(default_factory=list)
-    at_cutoff: Badge | None = None
+    at_cutoff: AtCutoff | None = None
     fetched_count: int | None = None
     budget_percent: int | None = None
     new: str | None = None
@@ -110,7 +120,7 @@ def _row(
     words = f"{day:%m-%d}"
     if found is None:
         return DayRow(day, words, spoken=f"{words} {texts('no_trace')}")
-    at_cutoff = state_badge(texts, found.at_cutoff) if found.at_cutoff else None
+    at_cutoff = _at_cutoff(found.at_cutoff, texts) if found.at_cutoff else None
     if found.cycle is not None:
         return _of_cycle(found.cycle, words, at_cutoff, budget, now, texts)
     if found.older is not None:
@@ -121,7 +131,7 @@ def _row(
 def _of_cycle(
     cycle: CycleFacts,
     words: str,
-    at_cutoff: Badge | None,
+    at_cutoff: AtCutoff | None,
     budget: CollectionBudget | None,
     now: datetime,
     texts: Texts,
@@ -144,6 +154,14 @@ def _of_cycle(
         error=error_words(texts, cycle),
         spoken=f"{words} {badge.words} · {fetched}"
         + ("" if share is None else f" · {texts('budget_short')} {share}%"),
+    )
+
+
+def _at_cutoff(noted: NotedState, texts: Texts) -> AtCutoff:
+    return AtCutoff(
+        cutoff_words(noted.scheduled_at),
+        state_badge(texts, noted.status, is_complete=noted.is_complete),
+        [guard_mark(texts)] if noted.close_guarded else [],
     )
 
 

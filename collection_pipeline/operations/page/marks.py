@@ -112,8 +112,13 @@ def cycle_marks(texts: Texts, cycle: CycleFacts, now: datetime) -> list[Badge]:
     if cycle.lease_is_overdue(now):
         marks.append(Badge("mark-warn", "hourglass", texts("mark_lease_overdue")))
     if cycle.close_guarded:
-        marks.append(Badge("mark-guard", "shield", texts("mark_close_guarded")))
+        marks.append(guard_mark(texts))
     return marks
+
+
+def guard_mark(texts: Texts) -> Badge:
+    """Nothing may be closed by what was collected: for what carries ``close_guarded``."""
+    return Badge("mark-guard", "shield", texts("mark_close_guarded"))
 
 
 def off_mark(texts: Texts, source: SourceFacts, state: SourceState) -> list[Badge]:

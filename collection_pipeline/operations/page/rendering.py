@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -31,7 +32,8 @@ def rendered(
 ) -> HTMLResponse:
     """The page; ``path`` and ``query`` are its own, for the link to the other language."""
     other = Language.ENGLISH if links.language is Language.KOREAN else Language.KOREAN
-    inner_path = path.removeprefix(links.root) or "/"
+    # One slash and quoted: a path that came as //host would lead to that host.
+    inner_path = "/" + quote(path.removeprefix(links.root).lstrip("/"))
     frame = {
         "t": texts_in(links.language),
         "links": links,

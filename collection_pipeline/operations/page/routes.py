@@ -92,6 +92,11 @@ def page_router(context: OperationsContext) -> APIRouter:
     return router
 
 
+def unknown_address(request: Request) -> Response:
+    """The page for an address at which there is nothing."""
+    return _problem_page(request, 404, "no_address")
+
+
 def _voice(request: Request, language: Language) -> tuple[Any, Links]:
     return texts_in(language), _links(request, language)
 

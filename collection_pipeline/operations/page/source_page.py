@@ -12,7 +12,12 @@ from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.operations.context import OperationsContext
 from collection_pipeline.operations.page.asking import PageProblem
 from collection_pipeline.operations.page.charts import CHART_HEIGHT, CHART_WIDTH
-from collection_pipeline.operations.page.day_rows import day_bars, day_rows, first_day
+from collection_pipeline.operations.page.day_rows import (
+    DayRow,
+    day_bars,
+    day_rows,
+    first_day,
+)
 from collection_pipeline.operations.page.links import Links
 from collection_pipeline.operations.page.marks import (
     Badge,
@@ -56,6 +61,7 @@ from collection_pipeline.store.views.source_rank import SourceState
 class SliceRow:
     """One attempt."""
 
+    id: int
     day: str
     ended: Moment | None
     badge: Badge
@@ -126,7 +132,7 @@ def source_words(
     rows = day_rows(month.days, month.today, budget, month.now, texts)
     return {
         "now": moment(month.now, month.today),
-        "cutoff": f"{settings.sla_cutoff:%H:%M}",
+        "cutoff": _cutoff(rows, settings),
         "label": long_text(source.label) or LongText(f"#{source.id}", None),
         "source": source,
         "kind": kind_words(texts, source.source_type),
@@ -159,6 +165,12 @@ def _condition(text: str) -> str:
         return " · ".join(f"{key}={value}" for key, values in read.items() for value in values)
     except (ValueError, TypeError, AttributeError):
         return text
+
+
+def _cutoff(rows: list[DayRow], settings: Settings) -> str:
+    """The newest snapshot's own cutoff; the configured one speaks only where there is none."""
+    noted = [row.at_cutoff.cutoff for row in rows if row.at_cutoff]
+    return noted[-1] if noted else f"{settings.sla_cutoff:%H:%M}"
 
 
 def _health(month: SourceMonth, texts: Texts) -> Badge:
@@ -199,6 +211,7 @@ def _posting_facts(
 
 def _slice_row(one: SliceFacts, today: date, settings: Settings, texts: Texts) -> SliceRow:
     return SliceRow(
+        id=one.id,
         day=f"{one.run_date:%m-%d}",
         ended=moment(one.created_at, today),
         badge=state_badge(texts, one.outcome),

@@ -13,6 +13,7 @@ from collection_pipeline.operations.page.marks import (
     Meter,
     daily_budget,
     error_words,
+    guard_mark,
     kind_words,
     long_text,
     meters,
@@ -46,6 +47,7 @@ class SourceRow:
     badge: Badge
     marks: list[Badge]
     at_cutoff: Badge | None
+    marks_at_cutoff: list[Badge]
     at_cutoff_fetched: str | None
     change: Change | None
     meters: list[Meter]
@@ -63,8 +65,9 @@ def source_row(
     settings: Settings,
     texts: Texts,
     links: Links,
+    cutoff: str,
 ) -> SourceRow:
-    """The row in words; ``now`` is naive UTC."""
+    """The row in words; ``now`` is naive UTC, ``cutoff`` the day's snapshot's in words."""
     source, cycle, noted = row.source, row.cycle, row.at_cutoff
     today = run_date_of(now)
     complete = cycle is None or cycle.is_complete
@@ -80,10 +83,11 @@ def source_row(
         at_cutoff=state_badge(texts, noted.status, is_complete=noted.is_complete)
         if noted
         else None,
+        marks_at_cutoff=[guard_mark(texts)] if noted and noted.close_guarded else [],
         at_cutoff_fetched=texts("postings_count", count=number(noted.used.postings))
         if noted
         else None,
-        change=_change(row, settings, texts),
+        change=_change(row, cutoff, texts),
         meters=meters(texts, cycle.used, daily_budget(settings, source)) if cycle else [],
         slices=number(cycle.slice_count) if cycle else None,
         run_href=run_link(settings.dagster_ui_url, row.dagster_run_id),
@@ -94,19 +98,14 @@ def source_row(
     )
 
 
-def _change(row: TodaySource, settings: Settings, texts: Texts) -> Change | None:
+def _change(row: TodaySource, cutoff: str, texts: Texts) -> Change | None:
     """What is different from the cutoff, where the snapshot has the source."""
     noted, cycle = row.at_cutoff, row.cycle
     if noted is None or cycle is None:
         return None
-    cutoff, more = cutoff_words(settings), cycle.used.postings - noted.used.postings
+    more = cycle.used.postings - noted.used.postings
     if (noted.status, noted.is_complete) != (cycle.status, cycle.is_complete):
         key = "changed_since" if more else "changed"
         return Change(texts(key, cutoff=cutoff, more=f"{more:+,}"), is_of_state=True)
     words = texts("moved_on", cutoff=cutoff, more=f"{more:+,}")
     return Change(words, is_of_state=False) if more else None
-
-
-def cutoff_words(settings: Settings) -> str:
-    """``HH:MM`` in KST."""
-    return settings.sla_cutoff.strftime("%H:%M")

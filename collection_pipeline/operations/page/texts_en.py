@@ -201,6 +201,7 @@ ENGLISH = {
     # --- problems
     "problem_title": "This cannot be shown",
     "problem_home": "To today's collection",
+    "no_address": "There is nothing at this address.",
     "no_source": "There is no source with that number.",
     "no_posting": "There is no posting with that number.",
     "bad_lang": "lang is ko or en.",

@@ -201,6 +201,7 @@ KOREAN = {
     # --- problems
     "problem_title": "보여 줄 수 없습니다",
     "problem_home": "오늘의 수집으로",
+    "no_address": "이 주소에는 아무것도 없습니다.",
     "no_source": "그런 번호의 수집원이 없습니다.",
     "no_posting": "그런 번호의 공고가 없습니다.",
     "bad_lang": "lang은 ko나 en입니다.",

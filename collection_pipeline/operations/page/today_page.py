@@ -25,10 +25,11 @@ from collection_pipeline.operations.page.marks import (
     long_text,
     state_badge,
 )
-from collection_pipeline.operations.page.source_rows import cutoff_words, source_row
+from collection_pipeline.operations.page.source_rows import source_row
 from collection_pipeline.operations.page.texts import Texts
 from collection_pipeline.operations.page.wording import (
     Moment,
+    cutoff_words,
     exact_moment,
     moment,
     number,
@@ -61,8 +62,9 @@ class Tile:
 
 @dataclass(frozen=True)
 class Chip:
-    """A filter that can be chosen."""
+    """A filter that can be chosen; ``name`` tells it from its neighbours, however many."""
 
+    name: str
     words: str
     href: str
     is_chosen: bool
@@ -90,6 +92,11 @@ class Today:
     counts: list[StateCount]
     counts_at_cutoff: dict[CycleStatus, int]
     page: TodayPage
+
+    @property
+    def cutoff(self) -> str:
+        """The header's own cutoff; the configured one speaks only where there is no header."""
+        return cutoff_words(self.snapshot.scheduled_at)
 
 
 def read_today(
@@ -126,17 +133,20 @@ def today_words(
     query = {"state": question.state_text, "platform": question.chosen.platform}
     return {
         "day": today.day,
-        "cutoff": cutoff_words(settings),
+        "cutoff": today.cutoff,
         "now": moment(today.now, today.day),
-        "tiles": _tiles(today, by_state, question, settings, texts, links),
+        "tiles": _tiles(today, by_state, question, texts, links),
         "total": texts("sources_total", count=number(by_state.total())),
         "stack": segments(
             [(state.value.lower().replace("_", "-"), by_state[state]) for state in SourceState]
         ),
         "attention": _attention(today, question, texts, links),
         "platforms": _platforms(today.counts, question, texts, links),
-        "snapshot": _snapshot_box(today, settings, texts),
-        "rows": [source_row(row, today.now, settings, texts, links) for row in today.page.rows],
+        "snapshot": _snapshot_box(today, texts),
+        "rows": [
+            source_row(row, today.now, settings, texts, links, today.cutoff)
+            for row in today.page.rows
+        ],
         "has_sources": bool(today.counts),
         "is_filtered": any(query.values()),
         "all_href": links.to("/"),
@@ -159,7 +169,6 @@ def _tiles(
     today: Today,
     by_state: Counter[SourceState],
     question: TodayQuestion,
-    settings: Settings,
     texts: Texts,
     links: Links,
 ) -> list[Tile]:
@@ -171,7 +180,7 @@ def _tiles(
         at_cutoff = None
         if has_cutoff and state.value in CycleStatus.__members__:
             count = number(today.counts_at_cutoff.get(CycleStatus(state.value), 0))
-            at_cutoff = texts("at_cutoff_number", cutoff=cutoff_words(settings), count=count)
+            at_cutoff = texts("at_cutoff_number", cutoff=today.cutoff, count=count)
         if not by_state[state] and state in (SourceState.NO_CYCLE, SourceState.OFF):
             continue
         made.append(
@@ -191,6 +200,7 @@ def _attention(today: Today, question: TodayQuestion, texts: Texts, links: Links
     platform = question.chosen.platform
     count = sum(one.attention for one in today.counts if platform in (None, one.platform))
     return Chip(
+        "attention",
         texts("attention_count", count=number(count)),
         links.to("/", state=ATTENTION, platform=platform),
         question.chosen.attention_only,
@@ -204,14 +214,17 @@ def _platforms(
     names = sorted({count.platform for count in counts} | ({chosen} if chosen else set()))
     if len(names) < 2 and chosen is None:
         return []
-    every = Chip(texts("all_platforms"), links.to("/", state=state), chosen is None)
+    every = Chip("", texts("all_platforms"), links.to("/", state=state), chosen is None)
     return [
         every,
-        *(Chip(name, links.to("/", state=state, platform=name), name == chosen) for name in names),
+        *(
+            Chip(name, name, links.to("/", state=state, platform=name), name == chosen)
+            for name in names
+        ),
     ]
 
 
-def _snapshot_box(today: Today, settings: Settings, texts: Texts) -> SnapshotBox:
+def _snapshot_box(today: Today, texts: Texts) -> SnapshotBox:
     snapshot = today.snapshot
     late = snapshot.late_count
     is_captured = snapshot.status is CaptureStatus.CAPTURED
@@ -221,5 +234,5 @@ def _snapshot_box(today: Today, settings: Settings, texts: Texts) -> SnapshotBox
         late=None if late is None or not is_captured else number(late),
         sources=number(sum(today.counts_at_cutoff.values())),
         reason=long_text(snapshot.miss_reason),
-        explanation=texts(f"capture_{snapshot.status}_explained", cutoff=cutoff_words(settings)),
+        explanation=texts(f"capture_{snapshot.status}_explained", cutoff=today.cutoff),
     )

@@ -45,6 +45,11 @@ def moment(instant: datetime | None, today: date) -> Moment | None:
     return Moment(kst_text(instant) or "", local.strftime(form))
 
 
+def cutoff_words(scheduled_at: datetime) -> str:
+    """A snapshot's cutoff as ``HH:MM`` in KST."""
+    return (scheduled_at + KST_OFFSET).strftime("%H:%M")
+
+
 def exact_moment(instant: datetime | None) -> Moment | None:
     """Time of day with milliseconds: what the snapshot's capture is judged by."""
     if instant is None:

@@ -21,9 +21,11 @@
     return at !== null && region().contains(at) && at.matches("input, select, textarea");
   };
 
-  // Where the reader is: the focused element by its id, and what is folded open.
+  // Where the reader is: the focused element by its id (all in <main> have one), and what is
+  // folded open.
   const place = () => ({
     id: document.activeElement?.id || "",
+    isInside: region().contains(document.activeElement),
     open: [...region().querySelectorAll("details[open][id]")].map((one) => one.id),
     x: window.scrollX,
     y: window.scrollY,
@@ -31,7 +33,9 @@
 
   const returnTo = (was) => {
     for (const id of was.open) document.getElementById(id)?.setAttribute("open", "");
-    const at = was.id ? document.getElementById(was.id) : null;
+    // What is no longer shown leaves its reader in <main>, not at the top of the page.
+    const same = was.id ? document.getElementById(was.id) : null;
+    const at = same ?? (was.isInside ? region() : null);
     if (at && at !== document.activeElement) at.focus({ preventScroll: true });
     window.scrollTo(was.x, was.y);
   };
