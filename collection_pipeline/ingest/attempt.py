@@ -16,7 +16,11 @@ from sqlalchemy import Connection
 from collection_pipeline import checkpoints
 from collection_pipeline.domain.library import LibrarySnapshot
 from collection_pipeline.ingest.config import IngestConfig
-from collection_pipeline.ingest.plausibility import SnapshotSize, require_plausible
+from collection_pipeline.ingest.plausibility import (
+    SnapshotSize,
+    require_plausible,
+    why_absence_proves_nothing,
+)
 from collection_pipeline.ingest.reading import Reading, read_settled
 from collection_pipeline.ingest.report import Ending, IngestRefused
 from collection_pipeline.ingest.spool import LibrarySpool
@@ -94,7 +98,7 @@ class IngestAttempt:
 
     def _judge(self, spool: LibrarySpool) -> None:
         size = SnapshotSize(
-            spool.fetched,
+            self.counts,
             spool.distinct,
             self.reading.stated_total,
             must_state=self._config.source != "csv",
@@ -125,7 +129,7 @@ class IngestAttempt:
 
     def _deactivate_and_succeed(self, connection: Connection) -> IngestEnd:
         now = self._clock.now(connection)
-        counts, reason = replace(self.counts), self._why_stale_rows_stay()
+        counts, reason = replace(self.counts), why_absence_proves_nothing(self.counts)
         if self._config.deactivate_stale and reason is None:
             counts.deactivated = self._libraries.deactivate_unsighted(connection, self._run_id, now)
         success = IngestEnd(IngestStatus.SUCCESS, reason, counts, self.reading.stated_total)
@@ -134,12 +138,6 @@ class IngestAttempt:
         self.success = success
         checkpoints.reach(checkpoints.BEFORE_LIBRARY_COMMIT)
         return success
-
-    def _why_stale_rows_stay(self) -> str | None:
-        """A line that was left out may be any row's: its absence proves nothing."""
-        if not self.reading.left_out:
-            return None
-        return f"{Ending.LEFT_OUT}: {self.reading.left_out:,}; so no row was deactivated"
 
 
 def _counts_of(spool: LibrarySpool) -> IngestCounts:

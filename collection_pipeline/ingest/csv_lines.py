@@ -101,6 +101,8 @@ def read_header(file: BinaryIO) -> CsvHeader:
         if not lacking:
             return CsvHeader(codec, names)
         missing = min(missing, lacking, key=len)
+    if b"\r" in line.rstrip(b"\r\n"):
+        raise NotALibraryCsv("lines end with a carriage return alone; LF or CRLF is needed")
     raise NotALibraryCsv(
         f"the first line is not the portal's header in UTF-8 or CP949: {len(missing)} of "
         f"{len(COLUMNS)} columns are missing: {_shown(missing)}"
@@ -144,7 +146,7 @@ class NumberedRecords:
     def _whole_records(self) -> Iterator[str]:
         while (line := self._next_line()) is not None:
             number, text = line
-            if not text:
+            if not text.strip():
                 continue
             lines, quotes = [line], _quotes_after(text, is_open=False)
             size = len(text)
@@ -182,7 +184,9 @@ class NumberedRecords:
 def _line(file: BinaryIO, number: int) -> bytes:
     line = file.readline(LONGEST_LINE_BYTES)
     if len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
-        raise NotALibraryCsv(f"line {number} is longer than {LONGEST_LINE_BYTES:,} bytes")
+        raise NotALibraryCsv(
+            f"line {number} is longer than {LONGEST_LINE_BYTES:,} bytes; lines end with LF or CRLF"
+        )
     return line
 
 

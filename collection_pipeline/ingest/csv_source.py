@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from collection_pipeline.domain.library import LibraryPage
+from collection_pipeline.ingest.csv_ending import cut_line
 from collection_pipeline.ingest.csv_lines import (
     CsvHeader,
     NotALibraryCsv,
@@ -40,12 +41,13 @@ class CsvSnapshot:
         """
         with opened(self._path) as file:
             header = read_header(file)
+            cut = cut_line(file, header)
             records = NumberedRecords(file, header)
             notes = _notes(header)
             number = seen = 0
             for number, frame in enumerate(self._frames(records), start=1):
                 seen += len(frame)
-                rows = list(_rows(frame, records, header))
+                rows = list(_rows(frame, records, header, cut))
                 yield LibraryPage(rows, None, number, _taken(records), notes)
                 between_pages()
                 notes = ()
@@ -81,7 +83,9 @@ class CsvSnapshot:
             raise NotALibraryCsv(f"the text cannot be read as CSV: {error}") from error
 
 
-def _rows(frame: Any, records: NumberedRecords, header: CsvHeader) -> Iterator[dict[str, str]]:
+def _rows(
+    frame: Any, records: NumberedRecords, header: CsvHeader, cut: int | None
+) -> Iterator[dict[str, str]]:
     """The frame's rows that have exactly the header's fields; the others become problems."""
     too_much = len(header.names) + 1
     is_short = frame[too_much - 1].isna()
@@ -91,6 +95,8 @@ def _rows(frame: Any, records: NumberedRecords, header: CsvHeader) -> Iterator[d
     ):
         if short or long:
             records.problems.append((int(fields[0]), f"too {'few' if short else 'many'} fields"))
+        elif int(fields[0]) == cut:
+            records.problems.append((cut, "cut off in its last field"))
         else:
             yield dict(zip(header.names, fields[1:too_much], strict=True))
 

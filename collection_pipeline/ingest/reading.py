@@ -4,7 +4,9 @@ A register that changes while its pages are read can hide rows between two pages
 ways: its total changes, or a row comes twice, on different pages, because another was put before
 it. Both make the whole reading start again from page 1, once. Keys that the second reading repeats
 just as the first did are the source's own, and the last one wins; any other second failure ends the
-run. A CSV is one text: its chunks are no pages, and what it repeats is its own.
+run. Two readings that break off in the same way do not move: the portal's numbers are wrong, and no
+later start the same day mends them. A CSV is one text: its chunks are no pages, and what it repeats
+is its own.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 
 from collection_pipeline import checkpoints
 from collection_pipeline.domain.library import (
+    LibraryFailure,
     LibraryPage,
     LibraryReadFailed,
     LibrarySnapshot,
@@ -31,6 +34,10 @@ class Reading:
     problems: tuple[str, ...]
 
 
+class _SameTwice(Exception):
+    """Both readings broke off at the same page with the same numbers."""
+
+
 def read_settled(
     snapshot: LibrarySnapshot, spool: LibrarySpool, between_pages: Callable[[], None]
 ) -> Reading:
@@ -40,6 +47,12 @@ def read_settled(
     """
     try:
         return _read_at_most_twice(snapshot, spool, between_pages)
+    except _SameTwice as same:
+        raise IngestRefused(
+            Ending.INCOMPLETE,
+            f"{same}, in both readings; nothing was written",
+            LibraryFailure.BAD_ANSWER,
+        ) from same
     except SnapshotMoved as moved:
         raise IngestRefused(
             Ending.MOVED, f"{moved.detail}; read twice, nothing was written", moved.kind
@@ -52,14 +65,20 @@ def _read_at_most_twice(
     snapshot: LibrarySnapshot, spool: LibrarySpool, between_pages: Callable[[], None]
 ) -> Reading:
     repeated_before: str | None = None
+    broke_off: str | None = None
     try:
         reading = _read_once(snapshot, spool, between_pages)
         repeated_before = _suspicious_keys(reading, spool)
         if repeated_before is None:
             return reading
-    except SnapshotMoved:
-        pass
-    reading = _read_once(snapshot, spool, between_pages)
+    except SnapshotMoved as moved:
+        broke_off = moved.detail
+    try:
+        reading = _read_once(snapshot, spool, between_pages)
+    except SnapshotMoved as moved:
+        if moved.detail == broke_off:
+            raise _SameTwice(broke_off) from moved
+        raise
     repeated = _suspicious_keys(reading, spool)
     if repeated not in (None, repeated_before):
         raise SnapshotMoved("rows moved from one page to another while they were read")

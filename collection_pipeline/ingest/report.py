@@ -27,6 +27,8 @@ class Ending(StrEnum):
     DATABASE = "database"
     INTERNAL = "internal"
     LEFT_OUT = "lines left out"
+    REPEATED = "repeated rows"
+    UNKEYABLE = "rows without a key"
 
 
 class IngestRefused(Exception):

@@ -2,7 +2,8 @@
 
 The lock is asked for once: busy means that another run, of whatever source and starter, is at work;
 this one is recorded as SKIPPED and has ended well. Every other run leaves exactly one row that
-ends as SUCCESS or FAILED; one that its process could not end is closed by the next run.
+ends as SUCCESS or FAILED; one that its process could not end, killed or without its database, is
+closed by the next run.
 """
 
 import logging
@@ -58,7 +59,7 @@ class LibraryIngest:
         """Read ``snapshot`` and bring the register in step with it; ends when done (R46).
 
         ``stop`` ends the run after the page or chunk in flight. Raises ``DatabaseUnavailable``
-        where the run cannot even be recorded; an error nobody expected is recorded and raised.
+        where no run could begin; an error nobody expected is recorded and raised.
         """
         if snapshot.source != config.source:
             raise ValueError(f"asked for {config.source}, given a snapshot of {snapshot.source}")
@@ -105,7 +106,11 @@ class LibraryIngest:
         except BaseException as error:
             self._close_as_well_as_possible(attempt, run_id, error)
             raise
-        end = self._failed(attempt, run_id, reason, kind)
+        try:
+            end = self._failed(attempt, run_id, reason, kind)
+        except DatabaseUnavailable as away:
+            kind = None
+            end = _unrecorded(attempt, away)
         return _report(run_id, end, began, kind, attempt.reading.problems)
 
     def _failed(
@@ -136,6 +141,19 @@ class LibraryIngest:
             self._failed(attempt, run_id, f"{ending}: {type(error).__name__}", None)
         except Exception as unrecorded:
             _logger.warning("the ingest's end was not recorded: %s", type(unrecorded).__name__)
+
+
+def _unrecorded(attempt: IngestAttempt, away: DatabaseUnavailable) -> IngestEnd:
+    """The end of a run whose database stays away; its row is RUNNING until the next run."""
+    outcome = "no row was deactivated, and the next run closes this one"
+    if attempt.success is not None:
+        outcome = "whether the last commit arrived, this run's row will tell"
+    return IngestEnd(
+        IngestStatus.FAILED,
+        f"{Ending.DATABASE}: {away}; {outcome}",
+        attempt.counts,
+        attempt.reading.stated_total,
+    )
 
 
 def _report(

@@ -11,6 +11,7 @@ import dagster as dg
 from sqlalchemy import Connection
 
 from collection_pipeline.domain.library import LIBRARY_FIELDS
+from collection_pipeline.ingest.plausibility import why_absence_proves_nothing
 from collection_pipeline.ingest.report import IngestReport
 from collection_pipeline.orchestration.checks import Finding
 from collection_pipeline.orchestration.library_asset import LIBRARIES_KEY
@@ -67,15 +68,18 @@ def complete_finding(run: EndedIngest | None) -> Finding:
         "ingest_run_id": run.run_id,
         "fetched": counts.fetched,
         "left_out": counts.left_out,
+        "duplicate": counts.duplicate,
+        "unkeyable": counts.unkeyable,
     }
     if run.stated_total is not None:
         metadata["stated_total"] = run.stated_total
+    doubts = why_absence_proves_nothing(counts)
     words = f"run {run.run_id}: all {counts.fetched:,} rows were read and stored"
     if run.status is IngestStatus.FAILED:
         words = f"run {run.run_id} failed, {run.reason}"
-    elif counts.left_out:
-        words = f"run {run.run_id}: {counts.left_out:,} line(s) of the file are no rows"
-    passed = run.status is IngestStatus.SUCCESS and not counts.left_out
+    elif doubts:
+        words = f"run {run.run_id}: {doubts}"
+    passed = run.status is IngestStatus.SUCCESS and doubts is None
     return Finding(LIBRARIES_KEY, COMPLETE_CHECK, passed, words, metadata)
 
 

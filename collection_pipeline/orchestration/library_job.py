@@ -72,7 +72,7 @@ def ingest_libraries(
             dagster_run_id=context.run_id,
             stop=stop,
         )
-        active_rows = _active_rows(ingestion)
+        active_rows = _active_rows(ingestion) if report.status is IngestStatus.SUCCESS else None
     _show_outcome(context, report.status)
     yield from _events(report, active_rows)
     if report.status is IngestStatus.FAILED:

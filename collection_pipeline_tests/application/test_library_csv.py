@@ -137,6 +137,34 @@ def test_a_line_that_is_no_text_of_the_files_coding_is_told(write: Write) -> Non
     assert problems_of(found) == ["line 3: not text in cp949"]
 
 
+@pytest.mark.parametrize("kept", [0, 1, 2])
+@pytest.mark.parametrize("codec", ["cp949", "utf-8-sig"])
+def test_a_last_field_that_is_only_the_beginning_of_its_providers_name_is_told(
+    write: Write, kept: int, codec: str
+) -> None:
+    """R49: the portal's file ends without a line end, so only the row can tell that it is cut."""
+    rows = [library_row(number, provider_name="강동구청") for number in (1, 2, 251)]
+    whole = csv_text(rows).removesuffix("\n")
+    assert rows_of(pages(write(whole, codec))) == rows
+    found = pages(write(whole[: kept - 4], codec), chunk_rows=1)
+    assert rows_of(found) == rows[:2]
+    assert problems_of(found) == ["line 4: cut off in its last field"]
+    assert len(rows_of(pages(write(whole[: kept - 4] + "\n", codec)))) == 3, "a whole line"
+
+
+def test_lines_of_nothing_but_space_are_no_lines(write: Write) -> None:
+    """Editors leave one at the end."""
+    found = pages(write(csv_text(ROWS) + "  \t\r\n \n   "))
+    assert (rows_of(found), problems_of(found)) == (ROWS, [])
+
+
+def test_a_file_of_carriage_returns_alone_is_refused_for_that(write: Write) -> None:
+    """Its header is there, so that "columns are missing" would mislead."""
+    with pytest.raises(NotALibraryCsv) as refused:
+        pages(write(csv_text(ROWS, end="\r"), "cp949"))
+    assert "carriage return" in refused.value.detail
+
+
 def test_a_record_beyond_the_parsers_limit_is_told(write: Write) -> None:
     """pandas would lose the whole chunk with it."""
     huge = line_of(2, closed_days="가" * 140_000)
@@ -256,13 +284,27 @@ def test_a_good_file_goes_the_same_way_as_the_api(world: LibraryWorld, write: Wr
 
 
 def test_keys_repeated_far_apart_in_a_file_are_its_own(world: LibraryWorld, write: Write) -> None:
-    """A file stands still: no second reading, the last row wins."""
-    rows = [*library_rows(range(30)), library_row(0, edition=1)]
+    """R49: a file stands still, so no second reading; the last row wins, and nothing is stale:
+    the repeated line may stand in another's place."""
+    rows = [*library_rows(range(1, 110)), library_row(1, edition=1)]
     snapshot = CsvSnapshot(write(csv_text(rows)), chunk_rows=4)
     with patch.object(snapshot, "read", wraps=snapshot.read) as reading:
         report = world.ingest(snapshot)
     assert (report.status, report.duplicates, report.changed) == ("SUCCESS", 1, 1)
-    assert reading.call_count == 1
+    assert (report.deactivated, reading.call_count, world.active()) == (0, 1, 110)
+    assert report.reason == "repeated rows: 1; so no row was deactivated"
+
+
+def test_a_file_whose_lines_stand_there_twice_changes_nothing(
+    world: LibraryWorld, write: Write
+) -> None:
+    """R49: as many lines as there are libraries, and a fifth of them missing."""
+    before = world.register()
+    rows = [*library_rows(range(25)), *library_rows(range(5), edition=1)]
+    report = world.ingest(CsvSnapshot(write(csv_text(rows))), allow_shrink=True)
+    assert (report.status, report.duplicates) == ("FAILED", 5)
+    assert report.reason is not None and report.reason.startswith("incomplete: repeated rows: 5; ")
+    assert world.register() == before
 
 
 def test_lines_left_out_keep_every_stale_row_active(world: LibraryWorld, write: Write) -> None:

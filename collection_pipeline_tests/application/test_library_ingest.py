@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -15,11 +16,17 @@ from collection_pipeline.domain.library import (
     LibraryReadFailed,
     SnapshotMoved,
 )
+from collection_pipeline.ingest.assembly import TABLE
 from collection_pipeline.ingest.config import IngestConfig
 from collection_pipeline.ingest.report import IngestReport
+from collection_pipeline.ingest.service import LibraryIngest
 from collection_pipeline.local_db.server import PrivateServer
+from collection_pipeline.store.connection import open_engine
+from collection_pipeline.store.session_lock import SessionLock
+from collection_pipeline.store.transaction import TransactionRunner
 from collection_pipeline_tests.kit.database import NOON, Store
 from collection_pipeline_tests.kit.library_rows import (
+    Row,
     ServedSnapshot,
     library_row,
     library_rows,
@@ -128,14 +135,57 @@ def test_the_last_row_of_a_repeated_key_wins_and_is_counted(world: LibraryWorld)
         library_row(3, provider_code=" "),
         library_row(1, edition=2),
         library_row(1, library_name="  작은도서관 1 ", edition=3),
+        *library_rows(range(4, 300)),
     ]
     report = world.load(rows)
-    assert (report.fetched, report.upserted, report.total) == (5, 2, 5)
+    assert (report.fetched, report.upserted, report.total) == (301, 298, 301)
     assert (report.duplicates, report.unkeyable, report.unparsed) == (2, 1, 1)
-    counts = world.store.rows("SELECT book_count FROM public_libraries ORDER BY library_name")
-    assert [row["book_count"] for row in counts] == [1_000 + 1 + 7 * 3, 1_002]
+    counts = world.store.rows(
+        "SELECT book_count FROM public_libraries WHERE library_name RLIKE ' [12]$'"
+    )
+    assert {row["book_count"] for row in counts} == {1_000 + 1 + 7 * 3, 1_002}
     last = world.runs()[-1]
     assert (last["duplicate_count"], last["unkeyable_count"], last["unparsed_count"]) == (2, 1, 1)
+
+
+def doubtful(repeated: int, keyless: int) -> list[Row]:
+    """As many rows as the register has, some of them in the place of present libraries."""
+    keyed = library_rows(range(100 - repeated - keyless), edition=1)
+    missing = [library_row(99 - n, provider_code="") for n in range(keyless)]
+    return [*keyed, *keyed[:repeated], *missing]
+
+
+@pytest.mark.parametrize(
+    ("repeated", "keyless", "reason"),
+    [
+        (1, 0, "repeated rows: 1; so no row was deactivated"),
+        (0, 1, "rows without a key: 1; so no row was deactivated"),
+    ],
+)
+def test_a_row_repeated_or_without_a_key_keeps_every_stale_row_active(
+    loaded: LibraryWorld, repeated: int, keyless: int, reason: str
+) -> None:
+    """R49: it may stand where a present library stood; all else is stored, and the run says so."""
+    report = loaded.ingest(served(doubtful(repeated, keyless)))
+    assert (report.status, report.reason) == ("SUCCESS", reason)
+    assert (report.fetched, report.changed, report.deactivated) == (100, 99, 0)
+    assert (loaded.active(), loaded.runs()[-1]["reason"]) == (100, reason)
+    whole = loaded.ingest(served(library_rows(range(98))))
+    assert (whole.reason, whole.deactivated) == (None, 2), "the next complete one settles it"
+
+
+@pytest.mark.parametrize(("repeated", "keyless"), [(2, 0), (0, 2), (1, 1), (25, 0), (0, 25)])
+@pytest.mark.parametrize("page_rows", [40, 1_000])
+def test_more_doubtful_rows_than_a_tiny_share_change_nothing(
+    loaded: LibraryWorld, repeated: int, keyless: int, page_rows: int
+) -> None:
+    """R49: the count fits the total and the least share, the libraries do not."""
+    before = loaded.register()
+    snapshot = served(doubtful(repeated, keyless), page_rows)
+    report = loaded.ingest(snapshot, allow_shrink=True)
+    assert_refused(loaded, before, report, "incomplete")
+    assert (report.duplicates, report.unkeyable, report.fetched) == (repeated, keyless, 100)
+    assert snapshot.read_count == (2 if repeated and page_rows == 40 else 1)
 
 
 @pytest.mark.parametrize("allow_shrink", [False, True])
@@ -172,10 +222,13 @@ def test_a_snapshot_below_the_least_share_is_refused(
 
 
 def test_the_share_is_of_distinct_keys_and_active_rows(loaded: LibraryWorld) -> None:
-    """R49: one library served a hundred times is one; rows switched off before do not count."""
+    """R49: a repeated library is one; rows switched off before do not count."""
     before = loaded.register()
-    same = [library_row(1)] * 100
-    assert_refused(loaded, before, loaded.ingest(served(same)), "too small")
+    loaded.ingest(served(library_rows(range(200, 300))), deactivate_stale=False)
+    before = loaded.register()
+    rows = library_rows(range(159))
+    assert_refused(loaded, before, loaded.ingest(served([*rows, rows[0]])), "too small")
+    loaded.ingest(served(library_rows(range(100))), allow_shrink=True)
     loaded.ingest(served(library_rows(range(40))), allow_shrink=True)
     assert loaded.ingest(served(library_rows(range(32)))).status == "SUCCESS"
 
@@ -225,10 +278,15 @@ def test_a_snapshot_that_moved_is_read_again_once(
     assert (report.status, counted(report)) == ("SUCCESS", (101, 101, 1, 0, 0, 0))
     assert snapshot.read_count == 2
     before = loaded.register()
-    again = ServedSnapshot([moved])
+    other = SnapshotMoved("the total went from 101 to 102 on page 2")
+    again = ServedSnapshot([moved, [other]])
     report = loaded.ingest(again)
     assert_refused(loaded, before, report, "moved")
     assert (again.read_count, report.retry_later) == (2, True)
+    stuck = ServedSnapshot([moved])
+    report = loaded.ingest(stuck)
+    assert_refused(loaded, before, report, "incomplete")
+    assert (stuck.read_count, report.retry_later) == (2, False), "wrong twice is no movement"
 
 
 def test_a_row_that_came_on_two_pages_makes_the_reading_suspicious(loaded: LibraryWorld) -> None:
@@ -348,6 +406,45 @@ def test_a_commit_that_never_arrived_is_a_failure(
         assert struck.is_set()
     assert (report.status, report.deactivated, loaded.active()) == ("FAILED", 0, 100)
     assert loaded.runs()[-1]["run_status"] == "FAILED"
+
+
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        (checkpoints.AFTER_LIBRARY_PAGE, "no row was deactivated, and the next run closes"),
+        (checkpoints.BEFORE_LIBRARY_COMMIT, "whether the last commit arrived"),
+    ],
+)
+def test_a_database_that_stays_away_ends_a_begun_run_with_its_number(
+    store: Store,
+    loaded: LibraryWorld,
+    database_server: PrivateServer,
+    at_point: Callable[[str, Callable[[], object]], None],
+    point: str,
+    words: str,
+) -> None:
+    """R51: the report says `database`; the row stays RUNNING until the next run closes it."""
+    assert database_server.port is not None
+    with DatabaseProxy(database_server.port) as proxy:
+        engine = open_engine(proxy.url(store.url))
+        ticks = count(step=5.0)
+        impatient = TransactionRunner(
+            engine, monotonic=lambda: next(ticks), sleep=lambda _seconds: None
+        )
+        lock = SessionLock(proxy.url(store.url), TABLE, 600)
+        service = LibraryIngest(impatient, store.clock, lock, least_share_percent=80)
+        at_point(point, proxy.cut)
+        config = IngestConfig(deactivate_stale=True)
+        report = service.run(config, served(library_rows(range(90))), trigger="manual")
+        engine.dispose()
+    assert (report.status, report.retry_later, report.deactivated) == ("FAILED", False, 0)
+    assert report.reason is not None and report.reason.startswith("database: ")
+    assert words in report.reason
+    last = loaded.runs()[-1]
+    assert (last["id"], last["run_status"], loaded.active()) == (report.run_id, "RUNNING", 100)
+    loaded.wait_until_free()
+    assert loaded.load(library_rows(range(90))).deactivated == 10
+    assert loaded.runs()[-2]["reason"].startswith("interrupted")
 
 
 def test_a_run_that_another_has_closed_does_not_succeed_any_more(

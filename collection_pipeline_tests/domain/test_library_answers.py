@@ -148,19 +148,53 @@ def test_the_gateways_trouble_is_worth_another_try(head: bytes, body: bytes) -> 
     assert _failed(b"<?xml version='1.0'?><html xmlns='x'><head/></html>").kind is RETRY
 
 
+ENVELOPE = "<response><header>{}</header><body/></response>"
+CODE_22 = "<resultCode>22</resultCode><resultMsg>{}</resultMsg>"
+
+
+@pytest.mark.parametrize("said", ["", "a & b", "&nbsp;", "1 < 2", "cut off"])
+def test_an_xml_code_counts_whatever_stands_around_it(said: str) -> None:
+    """Section 5.3: the service's own envelope has a ``body``, and texts come unescaped."""
+    body = ENVELOPE.format(CODE_22.format(said)).encode()
+    assert _failed(body.partition(b"cut off")[0]).kind is QUOTA
+    assert _failed(body, 500).kind is QUOTA
+    gateway = _xml("30", said)
+    assert _failed(gateway).kind is KEY
+    assert _failed(b"<?xml version='1.0'?>" + gateway).kind is KEY
+
+
+def test_markup_without_a_code_is_html_only_where_it_looks_so() -> None:
+    """An envelope that lost its code is a changed answer; a bare heading is a gateway's page."""
+    assert _failed(ENVELOPE.format("").encode()).kind is BAD
+    assert _failed(b"<center><h1>502 Bad Gateway</h1></center>").kind is RETRY
+    assert _failed(b"<body>a & b<hr></body>").kind is RETRY
+
+
+def test_a_body_that_ends_early_is_worth_another_try_wherever_it_was_cut() -> None:
+    """The declared length may fit it all the same: whoever declared it had no more."""
+    whole = _json(_page([ROW | {"closeDay": None, "bookCo": -1}, OTHER])).replace(
+        b'"homepageUrl": ""', b'"homepageUrl": "\\ud55c\\n", "open": [true, false]'
+    )
+    assert len(_read(whole.replace(b'"open": [true, false]', b'"x": ""')).rows) == 2
+    wrong = {
+        cut: str(f) for cut in range(1, len(whole)) if (f := _failed(whole[:cut])).kind != RETRY
+    }
+    assert wrong == {}
+
+
 BOMB = '<!DOCTYPE z [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
 BAD_BODIES = {
     "an entity bomb": (BOMB + _xml("30", "&b;").decode()).encode(),
     "an external entity": b'<!DOCTYPE z SYSTEM "file:///etc/passwd">' + _xml("30", "x"),
-    "an undeclared entity": _xml("30", "&b;"),
     "large XML": _xml("30", "x" * 70_000),
     "deep XML": b"<a>" * 10_000 + b"</a>" * 10_000,
-    "cut XML": _xml("30", "x")[:-5],
+    "XML cut before its code": _xml("30", "x").partition(b"<returnAuthMsg>")[0],
     "UTF-16 XML": _xml("30", "x").decode().encode("utf-16"),
     "XML without a code": b"<a><b>1</b></a>",
     "the rows as XML": b"<response><header><resultCode>00</resultCode></header></response>",
     "plain text": b"Unexpected errors",
-    "a cut page": _json(_page([ROW]))[:-9],
+    "a page that lacks a bracket within": _json(_page([ROW])).replace(b"}]", b"]"),
+    "more after the page": _json(_page([ROW])) + b"}",
     "CP949": _json(_page([ROW])).decode().encode("cp949"),
     "a byte that is not UTF-8": _json(_page([ROW])).replace("소".encode(), b"\xed\xa0\x80"),
     "a lone surrogate": _json(_page([ROW])).replace("소".encode(), b"\\ud800"),
@@ -176,7 +210,7 @@ BAD_BODIES = {
     "doubled quotes": _json(_page([ROW])).replace(b'"homepageUrl": ""', b'"closeDay": ""x""'),
     "only a comma": b'{"header":{"resultCode":"00"},"body":{"items":[,],"totalCount":0}}',
     "two commas": b'{"header":{"resultCode":"00"},"body":{"items":[1,,],"totalCount":0}}',
-    "an open string full of quotes": b'{"a":"' + b'\\"' * 50_000,
+    "an open string full of quotes": b'["' + b'\\"' * 50_000,
     "many commas": b'{"a":[' + b", " * 50_000 + b"]}",
     "no header": _json({"body": _page([ROW])["body"]}),
     "a header that is a text": _json(_page([ROW]) | {"header": "00"}),

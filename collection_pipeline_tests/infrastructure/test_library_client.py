@@ -15,7 +15,9 @@ from urllib.parse import quote
 import pytest
 
 from collection_pipeline.domain.library import (
+    LIBRARY_FIELDS,
     LibraryFailure,
+    LibraryPage,
     LibraryReadFailed,
     SnapshotMoved,
     library_of,
@@ -132,6 +134,27 @@ def test_every_form_of_the_answer_brings_the_same_libraries(form: dict[str, Any]
     ]
 
 
+ROW = {field.english[0]: "1" for field in LIBRARY_FIELDS}
+
+
+def _read_rows(*rows: Mapping[str, str]) -> list[LibraryPage]:
+    body = {"items": rows, "totalCount": len(rows)}
+    answer = reply(json.dumps({"header": {"resultCode": "00"}, "body": body}).encode())
+    with HostileServer(answering(answer)) as server:
+        return list(library_client(library_settings(server.base_url)).read(_idle))
+
+
+def test_a_column_that_no_row_has_any_more_is_a_changed_form() -> None:
+    """R49: renamed or gone, it must not empty the column of every library by a success."""
+    renamed = {("bookCount" if name == "bookCo" else name): text for name, text in ROW.items()}
+    keys = {name: ROW[name] for name in ("lbrryNm", "insttCode")}
+    for row, words in ((renamed, "columns 자료수(도서) are missing"), (keys, "columns 시도명, ")):
+        with pytest.raises(LibraryReadFailed) as failed:
+            _read_rows(row, row)
+        assert failed.value.kind is BAD and words in failed.value.detail
+    assert [len(page.rows) for page in _read_rows(keys, ROW)] == [2], "judged over all rows"
+
+
 CODES: list[tuple[int, dict[str, Any], LibraryFailure]] = [
     (4, {}, RETRY),
     (10, {"spaced": True}, CONFIGURATION),
@@ -153,6 +176,8 @@ FAULTS: list[tuple[dict[str, Any], LibraryFailure]] = [
     ({"name": "http_429", "retry_after": "5"}, QUOTA),
     ({"name": "http_500"}, RETRY),
     ({"name": "http_status", "status": 502}, RETRY),
+    ({"name": "http_status", "status": 202}, RETRY),
+    ({"name": "http_status", "status": 206}, RETRY),
     ({"name": "http_status", "status": 418}, CONFIGURATION),
     ({"name": "redirect", "status": 301}, CONFIGURATION),
     ({"name": "captcha"}, RETRY),
@@ -164,7 +189,7 @@ FAULTS: list[tuple[dict[str, Any], LibraryFailure]] = [
     ({"name": "key_echo", "encoding": "raw"}, KEY_REFUSED),
     ({"name": "key_echo", "encoding": "percent"}, KEY_REFUSED),
     ({"name": "key_echo", "encoding": "double", "status": 401}, KEY_REFUSED),
-    ({"name": "broken_json"}, BAD),
+    ({"name": "broken_json"}, RETRY),
     ({"name": "changed_envelope"}, BAD),
     ({"name": "wrong_encoding"}, BAD),
     ({"name": "oversize", "size": 3_000_000}, BAD),
@@ -367,6 +392,7 @@ class _EndlessSender:
         """One page of one-column rows."""
         number = dict(request.params)["pageNo"]
         rows: list[Mapping[str, str]] = [{"lbrryNm": f"{number}-{row}"} for row in range(1_000)]
+        rows[0] = {field.english[0]: number for field in LIBRARY_FIELDS}
         body = {"items": rows, "totalCount": self._total}
         document = {"header": {"resultCode": "00"}, "body": body}
         return PlatformReply(200, {}, json.dumps(document).encode())

@@ -78,11 +78,11 @@ def test_the_command_of_the_deploy_files_brings_what_changed(
     serve_libraries(stack, changes={"2": {"remove": 6, "add": 9, "edit": 5}})
     assert run(*LIBRARY_COMMAND).code == 0
     stack.set_clock(2)
-    said = run(*LIBRARY_COMMAND, "--trigger", "external")
+    said = run(*LIBRARY_COMMAND)
     assert said.code == 0
     assert "SUCCESS: fetched 63 of 63, upserted 63, added 9, changed 5, " in said.out
     assert "reactivated 0, deactivated 6, unkeyable 0, unparsed 0, " in said.out
-    assert [end[1] for end in ends(stack)] == ["manual", "external"]
+    assert [end[1] for end in ends(stack)] == ["external", "external"]
     assert active_libraries(stack) == SMALL + 3
 
 

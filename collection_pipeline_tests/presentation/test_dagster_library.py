@@ -14,12 +14,13 @@ from dagster._core.execution.validate_run_config import validate_run_config
 
 from collection_pipeline import checkpoints
 from collection_pipeline.definitions import defs
+from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.ingest.config import IngestConfig
 from collection_pipeline.orchestration.library_checks import EndedIngest, deactivated_finding
 from collection_pipeline.orchestration.library_job import library_ingest, trigger_of
 from collection_pipeline.orchestration.library_schedule import library_ingest_schedule
 from collection_pipeline.orchestration.resources import RESOURCES
-from collection_pipeline.store.ingest_runs import IngestCounts, IngestStatus
+from collection_pipeline.store.ingest_runs import IngestCounts, IngestRuns, IngestStatus
 from collection_pipeline_tests.kit.dagster_runs import (
     checked,
     failed_run,
@@ -221,6 +222,22 @@ def test_a_failed_ingest_fails_its_run_with_the_reason_first(
     assert [end[2] for end in ends(stack)] == ["SUCCESS", "FAILED"]
 
 
+def test_a_run_whose_database_stays_away_fails_with_that_reason(
+    stack: Stack, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R51: the run had begun, so its number is told; its row is left to the next run."""
+
+    def away(*_arguments: object) -> bool:
+        raise DatabaseUnavailable("no answer for 50 s")
+
+    monkeypatch.setattr(IngestRuns, "end", away)
+    add_library_fault(stack, "library_error", code=5)
+    words, metadata = _failure(failed_run(JOB, instance, MONTHLY))
+    assert words.startswith("database: no answer for 50 s; ")
+    assert metadata["ingest_run_id"] == ingest_runs(stack)[-1]["id"]
+    assert [end[2] for end in ends(stack)] == ["RUNNING"]
+
+
 def test_a_run_that_could_not_begin_says_what_to_set(
     stack: Stack, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +290,10 @@ def test_the_checks_judge_the_newest_runs(
     assert {one.description for one in found.values()} == {"no ingest has ended yet"}
 
     world.ingest(served(library_rows(range(100))))
+    world.ingest(served([*library_rows(range(100)), library_row(0)]))
+    complete = _by_hand(instance)["complete_snapshot"]
+    assert (complete.passed, "repeated rows: 1" in (complete.description or "")) == (False, True)
+
     world.ingest(served(library_rows(range(80))))
     found = _by_hand(instance)
     assert all(one.passed for one in found.values())

@@ -8,10 +8,17 @@
 # Ends with the program's exit code. Only 75 (try later) is tried again, twice, an hour apart.
 set -eu
 
-settings="${1:?usage: library-ingest.sh SETTINGS [now]}"
+settings="${1:-}"
 when="${2:-scheduled}"
 attempts=3
 pause=3600
+
+if [ ! -r "$settings" ] || [ -d "$settings" ]; then
+  echo "library-ingest: no settings file '$settings'; usage: library-ingest.sh SETTINGS [now]" >&2
+  exit 3
+fi
+# Without a slash the shell would look for it along PATH.
+case "$settings" in */*) ;; *) settings="./$settings" ;; esac
 
 # The file holds the password of the database, so nobody but its owner may read it.
 if [ -n "$(find -H "$settings" -prune \( -perm -040 -o -perm -004 \))" ]; then

@@ -17,6 +17,7 @@ from collection_pipeline.domain.transaction_guard import TransactionGuard
 from collection_pipeline.platforms.contract import PlatformReply, PlatformRequest, RequestPolicy
 from collection_pipeline.platforms.library.envelope import read_answer
 from collection_pipeline.platforms.library.errors import READ_STATUSES, request_failure
+from collection_pipeline.platforms.library.known_columns import KnownColumns
 from collection_pipeline.platforms.library.page_sequence import PageSequence
 from collection_pipeline.platforms.library.read_permit import (
     PLATFORM,
@@ -67,7 +68,7 @@ class LibraryClient:
 
         Raises ``LibraryReadFailed``, and what the throttle, the guard and ``between_pages`` raise.
         """
-        sequence = PageSequence(PAGE_ROWS)
+        sequence, columns = PageSequence(PAGE_ROWS), KnownColumns()
         permit = ReadPermit(self._settings, self._stop, self._monotonic)
         with self._open_sender() as sender:
             executor = SourceRequestExecutor(
@@ -78,7 +79,10 @@ class LibraryClient:
                     between_pages()
                 permit.begin_page()
                 reply = self._fetched(executor, sequence.number)
-                yield sequence.accept(read_answer(reply))
+                page = sequence.accept(read_answer(reply))
+                columns.note(page.rows)
+                yield page
+        columns.require_all()
 
     def _fetched(self, executor: SourceRequestExecutor, number: int) -> PlatformReply:
         delay = page_delay_seconds(self._settings)

@@ -34,7 +34,9 @@ ERRORS: dict[int, tuple[str, Failure]] = {
 NO_DATA_NAME = "NODATA_ERROR"
 _CODES_BY_NAME = {name: code for code, (name, _) in ERRORS.items()} | {NO_DATA_NAME: NO_DATA_CODE}
 _CODE = re.compile(r"[0-9]{1,4}")
-READ_STATUSES = frozenset({200, 400, 401, 403, 404, 429, 500, 502, 503, 504})
+READ_STATUSES = frozenset(
+    {200, 201, 202, 203, 204, 206, 400, 401, 403, 404, 429, 500, 502, 503, 504}
+)
 """Their bodies may carry a code, which says more than the status."""
 _STATUS_FAILURES = {
     401: Failure.KEY,
@@ -93,7 +95,9 @@ def status_failure(status: int) -> LibraryReadFailed:
     """The failure of an HTTP status whose body carries no code."""
     kind = _STATUS_FAILURES.get(status)
     if kind is None:
-        kind = Failure.RETRY_LATER if status >= 500 else Failure.CONFIGURATION
+        # Another 2xx is a gateway's "not yet", as a page of HTML with 200 is.
+        is_passing = status >= 500 or 200 <= status < 300
+        kind = Failure.RETRY_LATER if is_passing else Failure.CONFIGURATION
     return LibraryReadFailed(kind, f"the portal answers HTTP status {status}")
 
 
