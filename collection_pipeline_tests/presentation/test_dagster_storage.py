@@ -1,11 +1,39 @@
-"""Dagster's storage under the project's own class: first opened by several at once."""
+"""Dagster's storage under the project's own class: opened and written by several at once."""
 
+import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import dagster as dg
+from dagster._core.events import DagsterEvent, DagsterEventType
+
 from collection_pipeline.orchestration.dagster_storage import CollectionDagsterStorage
+from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS
 
 OPENERS = 4
+EVALUATIONS = 40
+CHECK = dg.AssetCheckKey(dg.AssetKey("sla_snapshot"), "snapshot_captured")
+
+
+def evaluation_event(run_id: str) -> dg.EventLogEntry:
+    """What a run writes when one of its ops has evaluated the check."""
+    evaluation = dg.AssetCheckEvaluation(
+        asset_key=CHECK.asset_key, check_name=CHECK.name, passed=True, metadata={}
+    )
+    event = DagsterEvent(
+        DagsterEventType.ASSET_CHECK_EVALUATION.value,
+        "sla_snapshot",
+        event_specific_data=evaluation,
+    )
+    return dg.EventLogEntry(  # type: ignore[no-untyped-call]  # Dagster gives it no types
+        error_info=None,
+        user_message="",
+        level=20,
+        run_id=run_id,
+        timestamp=time.time(),
+        dagster_event=event,
+    )
 
 
 def test_processes_that_open_a_new_storage_at_once_all_can(database_url: str) -> None:
@@ -19,3 +47,22 @@ def test_processes_that_open_a_new_storage_at_once_all_can(database_url: str) ->
 
     with ThreadPoolExecutor(OPENERS) as openers:
         assert list(openers.map(opening, range(OPENERS))) == [0] * OPENERS
+
+
+def test_runs_that_evaluate_a_check_at_once_all_store_it(database_url: str) -> None:
+    """By dagster-mysql's own storage one of them ends in a deadlock, and its run with it."""
+    storages = [
+        CollectionDagsterStorage.from_config_value(None, {"mysql_url": database_url})
+        for _ in range(OPENERS)
+    ]
+    together = Barrier(OPENERS, timeout=PATIENCE_SECONDS)
+
+    def evaluating(storage: CollectionDagsterStorage) -> None:
+        for _ in range(EVALUATIONS):
+            together.wait()
+            storage.event_log_storage.store_event(evaluation_event(str(uuid.uuid4())))
+
+    with ThreadPoolExecutor(OPENERS) as writers:
+        list(writers.map(evaluating, storages))
+    records = storages[0].event_log_storage.get_asset_check_execution_history(CHECK, limit=1_000)
+    assert len(records) == OPENERS * EVALUATIONS
