@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from collection_pipeline import checkpoints
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.kst import utc_of_kst
 from collection_pipeline_tests.kit.database import DAY, NOON, YESTERDAY, Store
+from collection_pipeline_tests.kit.morning import Morning, held_at
 from collection_pipeline_tests.kit.operations_client import (
     Operations,
     opened_operations,
     set_service_time,
 )
+from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS, rivals
 from collection_pipeline_tests.kit.statement_costs import listening
 
 CUTOFF = utc_of_kst(DAY, time(9))
@@ -165,6 +168,27 @@ def test_before_its_capture_a_snapshot_is_pending_without_items(
     assert list(shown) == FIELDS
     assert (shown["captureStatus"], shown["capturedAt"]) == ("PENDING", None)
     assert shown["lateBeforeNotificationCount"] == 0
+
+
+def test_while_a_capture_is_at_work_its_snapshot_is_pending(
+    early_store: Store, morning: Morning
+) -> None:
+    """R36, R42: everything is written and not committed; the reader waits for nothing."""
+    early_store.add_source()
+    asked = {"snapshotDate": DAY.isoformat()}
+    with (
+        opened_operations(early_store.url) as operations,
+        rivals() as start,
+        held_at(checkpoints.BEFORE_CAPTURE_COMMIT) as held,
+    ):
+        capturing = start(lambda: morning.capture(at=0))
+        held.wait_until_reached()
+        during = operations.runs(**asked)["slaSnapshot"]
+        held.let_go()
+        assert capturing.result(PATIENCE_SECONDS).captured_here
+        afterwards = operations.runs(**asked)["slaSnapshot"]
+    assert during["captureStatus"] == "PENDING" and "items" not in during
+    assert afterwards["captureStatus"] == "CAPTURED" and len(afterwards["items"]) == 1
 
 
 @pytest.mark.parametrize("status", ["MISSED", "NOT_APPLICABLE"])
