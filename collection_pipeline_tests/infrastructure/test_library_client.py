@@ -1,7 +1,6 @@
 """The library client against the simulator: whole registers, typed ends, no trace of the key."""
 
 import json
-import logging
 import threading
 import traceback
 import tracemalloc
@@ -25,7 +24,6 @@ from collection_pipeline.domain.library import (
 from collection_pipeline.domain.slices import ThrottleRefusal
 from collection_pipeline.platforms.contract import PlatformReply, PlatformRequest, RequestPolicy
 from collection_pipeline.platforms.library.client import LibraryClient
-from collection_pipeline.platforms.wire.redaction import LIBRARY_LOGGERS, LogRedaction
 from collection_pipeline.platforms.wire.requests_sender import RequestsSender
 from collection_pipeline.settings import InvalidSetting
 from collection_pipeline.simulator.server import SimulatorServer
@@ -40,6 +38,7 @@ from collection_pipeline_tests.kit.library_reading import (
     read_failure,
     read_pages,
 )
+from collection_pipeline_tests.kit.log_watching import log_everything, logged_by_the_test
 
 RETRY, CONFIGURATION, KEY_REFUSED, QUOTA, BAD = (
     LibraryFailure.RETRY_LATER,
@@ -63,17 +62,11 @@ def nothing_left_over(
     register: SimulatorServer, caplog: pytest.LogCaptureFixture
 ) -> Iterator[None]:
     """Everything is logged; afterwards no log of either side shows the key (R29)."""
-    for name in LIBRARY_LOGGERS:
-        logger = logging.getLogger(name)
-        for known in [each for each in logger.filters if isinstance(each, LogRedaction)]:
-            logger.removeFilter(known)
-    for name in ("", "urllib3", "requests"):
-        caplog.set_level(logging.DEBUG, name)
+    log_everything(caplog)
     start = len(register.records())
     yield
     register.clear_faults()
-    shown = caplog.text + "".join(str(record.__dict__) for record in caplog.records)
-    assert CORE not in shown + json.dumps(register.records(start))
+    assert CORE not in logged_by_the_test(caplog) + json.dumps(register.records(start))
 
 
 def _read_on(register: SimulatorServer) -> LibraryClient:
