@@ -15,6 +15,7 @@ from collection_pipeline_tests.kit.invariants import assert_invariants
 from collection_pipeline_tests.kit.rivals import rivals, wait_until_blocked
 from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import Row, Stack, wait_until
+from collection_pipeline_tests.kit.webhook_receiver import WebhookReceiver, status
 from collection_pipeline_tests.kit.worker_entry import STARTED
 from collection_pipeline_tests.kit.worker_process import WorkerProcess
 from collection_pipeline_tests.scenario.conftest import OpenStack
@@ -229,6 +230,31 @@ def test_a_morning_without_a_capture_is_missed_by_the_next_tick(open_stack: Open
     assert header(stack)["capture_status"] == "MISSED"
     assert "although a tick ran" in header(stack)["miss_reason"]
     assert not stack.pipeline.dispatch.has_work()
+
+
+def test_a_failing_webhook_undoes_nothing_and_a_later_tick_delivers(
+    open_stack: OpenStack,
+) -> None:
+    """R40: the report waits in the outbox, the sensor sees when it is due, its key stays."""
+    state = "SELECT state FROM notification_outbox"
+    with WebhookReceiver(status("503 Service Unavailable")) as receiver:
+        stack = open_stack(source("saramin", "one", 5), WEBHOOK_URL=receiver.url)
+        stack.add("saramin", "one")
+        to_nine(stack, -30)
+        stack.tick()
+        to_nine(stack, -0.5)
+        assert capture(stack) is CaptureStatus.CAPTURED
+        captured = header(stack), items(stack)
+        stack.tick()
+        assert stack.value(state) == "WAITING"
+        assert not stack.pipeline.dispatch.has_work()
+        stack.pass_time(minutes=5)
+        assert stack.pipeline.dispatch.has_work()
+        stack.tick()
+        assert stack.value(state) == "DELIVERED"
+        assert not stack.pipeline.dispatch.has_work()
+        assert receiver.kinds == ["MORNING_REPORT"] * 2 and len(set(receiver.keys)) == 1
+    assert (header(stack), items(stack)) == captured
 
 
 def test_a_process_that_is_asked_to_stop_ends_its_waiting(open_stack: OpenStack) -> None:
