@@ -6,8 +6,11 @@ Tests kill or stop a worker process exactly here (acceptance of R11, R14, R19a, 
 from collections.abc import Callable
 
 AFTER_CLAIM = "after_claim"
+AFTER_RESERVATION = "after_reservation"
 AFTER_REPLY = "after_reply"
+AFTER_COMPANIES = "after_companies"
 BEFORE_STORE = "before_store"
+INSIDE_TERMINAL = "inside_terminal"
 BEFORE_COMMIT = "before_commit"
 AFTER_STORE = "after_store"
 BEFORE_CAPTURE = "before_capture"

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 
+from collection_pipeline import checkpoints
 from collection_pipeline.domain.posting import DetailTarget, KnownPosting
 from collection_pipeline.domain.source import SourceType
 from collection_pipeline.store.claim import ClaimedCycle
@@ -38,6 +39,7 @@ class CompanyDirectory:
             if len(self._remembered) + len(found) > REMEMBERED_COMPANIES:
                 self._remembered.clear()
             self._remembered.update(found)
+        checkpoints.reach(checkpoints.AFTER_COMPANIES)
         return {**known, **found}
 
     def _find_or_register(self, names: Sequence[str]) -> dict[str, int]:

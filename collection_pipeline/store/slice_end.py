@@ -99,6 +99,7 @@ class SliceEnd:
         if ended.status.is_terminal:
             ended = self._with_delta(connection, ended, now)
             self._seen.delete_of_cycle(connection, ended.id)
+            checkpoints.reach(checkpoints.INSIDE_TERMINAL)
             history.add_run(connection, ended)
             health = history.judge_health(connection, ended, self._terms.broken_after, now)
         if attempt is not None:

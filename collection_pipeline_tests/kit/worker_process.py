@@ -92,9 +92,13 @@ class WorkerProcess:
 
     def wait_until_stopped(self) -> None:
         """Returns once a SIGSTOP has taken hold of the whole process."""
+        assert self.stops_before_it_ends(), f"it ended instead: {self.output}"
+
+    def stops_before_it_ends(self) -> bool:
+        """Whether a SIGSTOP took hold of it; False where it ended without one."""
         found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         assert found is not None
-        assert found.si_code == os.CLD_STOPPED, f"it ended instead: {self.output}"
+        return found.si_code == os.CLD_STOPPED
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to this process only."""

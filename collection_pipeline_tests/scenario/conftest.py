@@ -1,22 +1,5 @@
 """Whole days in a database that is empty before and after each test."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from typing import Any
+from collection_pipeline_tests.kit.stack_fixtures import OpenStack, open_stack
 
-import pytest
-
-from collection_pipeline_tests.kit.stack import Stack, opened_stack
-
-OpenStack = Callable[..., Stack]
-
-
-@pytest.fixture
-def open_stack(store_url: str) -> Iterator[OpenStack]:
-    """Opens a test's stack: catalogues first, then the settings it differs in."""
-    with ExitStack() as opened:
-
-        def opening(*catalogues: dict[str, Any], **options: Any) -> Stack:
-            return opened.enter_context(opened_stack(store_url, catalogues, **options))
-
-        yield opening
+__all__ = ["OpenStack", "open_stack"]

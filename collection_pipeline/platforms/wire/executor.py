@@ -186,6 +186,7 @@ class SourceRequestExecutor:
         if isinstance(slot, KeyQuotaUsedUp):
             return slot
         self._has_call = True
+        checkpoints.reach(checkpoints.AFTER_RESERVATION)
         return self._pace.window(asked_at, self._monotonic(), slot.wait_seconds, width)
 
     def _open(self, request: PlatformRequest, policy: RequestPolicy) -> RequestFailed | None:
