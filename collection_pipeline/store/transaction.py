@@ -4,6 +4,8 @@
   rolls back only its statement; committing after it would store half a transaction.
 * A connection lost before COMMIT, or not to be had: run again on a new one. So too where the
   server only reads for the moment, as in a failover: the next connection may reach its successor.
+* The server is short of disk, memory, locks or connections: rolled back and run again, since what
+  was fetched would be lost otherwise, and room may be made while the lease holds.
 * A connection lost *on* COMMIT: the outcome is unknown. ``was_committed`` asks the database for a
   row that only this transaction can have left; without it the work must be harmless when repeated.
 
@@ -25,6 +27,7 @@ T = TypeVar("T")
 LOCK_WAIT_CODE = 1205
 CONFLICT_CODES = frozenset({1213, LOCK_WAIT_CODE, 1020})
 READ_ONLY_CODES = frozenset({1290, 1836})
+NO_ROOM_CODES = frozenset({1021, 1037, 1038, 1041, 1114, 1135, 1180, 1203, 1206, 1226})
 LOST_CODES = frozenset(
     {
         1040,
@@ -75,6 +78,16 @@ def is_read_only(error: DBAPIError) -> bool:
     return mysql_error_code(error) in READ_ONLY_CODES
 
 
+def is_short_of_room(error: DBAPIError) -> bool:
+    """The server cannot do it for want of disk, memory, lock room or connections."""
+    return mysql_error_code(error) in NO_ROOM_CODES
+
+
+def is_passing(error: DBAPIError) -> bool:
+    """Worth trying again: nothing is wrong with the work itself."""
+    return is_conflict(error) or is_lost(error) or is_read_only(error) or is_short_of_room(error)
+
+
 class TransactionRunner:
     """Runs functions of one connection in transactions of the engine."""
 
@@ -111,7 +124,7 @@ class TransactionRunner:
                     return cast(T, unknown.result)
                 reason = "the answer to COMMIT was lost"
             except DBAPIError as error:
-                if not (is_conflict(error) or is_lost(error) or is_read_only(error)):
+                if not is_passing(error):
                     raise
                 reason = f"MySQL error {mysql_error_code(error)}"
             self._pause_or_give_up(pause, deadline, reason)
@@ -130,7 +143,7 @@ class TransactionRunner:
             try:
                 transaction.commit()
             except DBAPIError as error:
-                if not is_lost(error):
+                if not (is_lost(error) or is_short_of_room(error)):
                     raise
                 connection.invalidate()
                 raise _UnknownCommit(result) from error
@@ -142,7 +155,7 @@ class TransactionRunner:
             try:
                 return self._attempt(was_committed)
             except (DBAPIError, _UnknownCommit) as error:
-                if isinstance(error, DBAPIError) and not (is_lost(error) or is_conflict(error)):
+                if isinstance(error, DBAPIError) and not is_passing(error):
                     raise
             self._pause_or_give_up(pause, deadline, "the answer to COMMIT was lost")
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)

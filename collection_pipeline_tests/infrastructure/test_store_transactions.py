@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.store.transaction import (
+    NO_ROOM_CODES,
     READ_ONLY_CODES,
     TransactionRunner,
     is_conflict,
@@ -132,6 +133,29 @@ def test_a_server_that_only_reads_for_a_moment_is_asked_again_over_another_conne
 
     def refused(connection: Connection) -> None:
         sessions.clear()
+        work(connection)
+
+    with pytest.raises(DatabaseUnavailable, match=str(code)):
+        store.transactions.run(refused, until=time.monotonic() + 0.2)
+
+
+@pytest.mark.parametrize("code", sorted(NO_ROOM_CODES))
+def test_a_server_that_is_short_of_room_is_asked_again(store: Store, code: int) -> None:
+    """R19a: room may be made while the lease holds; an hour of pages is not thrown away for it."""
+    calls: list[int] = []
+
+    def work(connection: Connection) -> None:
+        calls.append(1)
+        write_note(connection, f"attempt {len(calls)}")
+        if len(calls) < 3:
+            signal = f"SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = 'test'"
+            connection.exec_driver_sql(signal)
+
+    store.run(work)
+    assert notes(store) == ["attempt 3"]
+
+    def refused(connection: Connection) -> None:
+        calls.clear()
         work(connection)
 
     with pytest.raises(DatabaseUnavailable, match=str(code)):
