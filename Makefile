@@ -2,6 +2,8 @@
 # make demo    a simulated day on a private database server
 # make up      the whole pipeline on this machine
 # make test    all tests, on MySQL and on MariaDB
+# make proof   every promise tried many times; writes the figures into docs/guarantees.md
+# make year    a simulated year of 50 sources, and which tables level out
 # make screenshots  the pictures in the README, drawn anew
 # make lint    format, lint, types, import direction
 # make clean   stops the private database server and removes what the other targets made
@@ -16,7 +18,7 @@ PYTEST ?= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 TESTS ?=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo up test test-mysql test-mariadb chromium screenshots lint lock clean
+.PHONY: setup demo up test test-mysql test-mariadb proof year chromium screenshots lint lock clean
 
 setup: $(SETUP_STAMP)
 
@@ -46,6 +48,20 @@ test-mysql: setup chromium
 
 test-mariadb: setup chromium
 	COLLECTION_TEST_SERVER=mariadb $(PYTEST) $(TESTS)
+
+# The tests of the folder proof/ are part of every test run; here each has many more tries.
+PROOF_FIGURES := $(CURDIR)/.local/proof
+PROOF := COLLECTION_PROOF=long COLLECTION_PROOF_FIGURES=$(PROOF_FIGURES)
+
+proof: setup chromium
+	rm -rf $(PROOF_FIGURES)
+	mkdir -p $(PROOF_FIGURES)
+	$(PROOF) COLLECTION_TEST_SERVER=mysql $(PYTEST) --dist load --timeout 7200 collection_pipeline_tests/proof
+	$(PROOF) COLLECTION_TEST_SERVER=mariadb $(PYTEST) --dist load --timeout 7200 collection_pipeline_tests/proof
+	$(BIN)/python -m collection_pipeline_tests.kit.proof_page $(PROOF_FIGURES) docs/guarantees.md
+
+year: setup
+	$(BIN)/python -m benchmarks.simulated_year
 
 # The tests of the operations page run in Chromium. Only root can install it.
 chromium:
