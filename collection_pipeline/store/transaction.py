@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, PendingRollbackError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError, SQLAlchemyError
 
 from collection_pipeline.domain.outage import DatabaseUnavailable
 
@@ -73,6 +73,12 @@ def is_lost(error: DBAPIError) -> bool:
 def is_read_only(error: DBAPIError) -> bool:
     """The server refuses writes; also of a primary that was demoted while we were connected."""
     return mysql_error_code(error) in READ_ONLY_CODES
+
+
+def in_words(error: SQLAlchemyError) -> str:
+    """What a database error says, without statement or parameters (R29)."""
+    said: tuple[object, ...] = getattr(getattr(error, "orig", None), "args", ())
+    return f"the database refused: {said[1] if said[1:] else type(error).__name__}"
 
 
 class TransactionRunner:
