@@ -1,8 +1,8 @@
 """Which tables level out and which grow by their days, judged from rows counted through a year.
 
-Invariant: every table of the schema stands in exactly one of the two lists, so a new table has to
-say what bounds it. A table levels out when its last quarter adds almost nothing to the quarter
-before; a table of history grows by its days and no faster.
+Invariant: a table that is not named as history has to level out, so a new table has to say what
+bounds it. It is level when the last days add nothing beyond its own ups and downs; history grows by
+its days and no faster.
 """
 
 from dataclasses import dataclass, field
@@ -12,21 +12,27 @@ from sqlalchemy import Connection, text
 from collection_pipeline.store.schema import metadata
 
 MEBIBYTE = 1024 * 1024
-
 HISTORY = frozenset(
     {
         "job_postings",
+        "companies",
         "job_posting_collection_cycles",
         "job_posting_collection_runs",
         "job_posting_collection_sla_snapshots",
         "job_posting_collection_sla_snapshot_items",
-        "job_posting_collection_sla_capture_attempts",
     }
 )
-"""Kept for ever (sections 2, 7 and 8): a row a source and day, a row a day, a row a posting."""
-SLACK_SHARE = 0.1
-SLACK_ROWS = 60
-"""What a level table may vary by: the days of a month, the weeks of a quarter."""
+"""Kept for ever (sections 2, 7, 8): a row a source and day, a day, a posting, or a company."""
+MONTH = 30
+COMPARED_DAYS = 20
+SLACK_SHARE = 0.02
+SLACK_ROWS = 10
+HISTORY_SLACK_SHARE = 0.25
+
+
+def is_measured(day: int, last: int) -> bool:
+    """Every month, the last day, and the day that it is compared with."""
+    return day % MONTH == 0 or day in (last, last - COMPARED_DAYS)
 
 
 @dataclass
@@ -54,29 +60,37 @@ class Growth:
         self.mebibytes[day] = {str(name): int(size or 0) / MEBIBYTE for name, size in sizes}
 
     def problems(self) -> list[str]:
-        """A sentence for each table that grew as it must not; needs four measured days."""
-        days = sorted(self.rows)
-        first, middle, late, last = (days[len(days) * part // 4 - 1] for part in (1, 2, 3, 4))
+        """A sentence for each table that grew as it must not in the last days."""
+        last = max(self.rows)
+        before = last - COMPARED_DAYS
         found = []
         for name in sorted(metadata.tables):
-            early = self.rows[middle][name] - self.rows[first][name]
-            recent = self.rows[last][name] - self.rows[late][name]
-            slack = SLACK_ROWS + SLACK_SHARE * self.rows[late][name]
-            if name in HISTORY and recent > early + slack:
+            rows, added = self.rows[last][name], self.rows[last][name] - self.rows[before][name]
+            fair = rows / last * COMPARED_DAYS
+            if name in HISTORY and added > fair * (1 + HISTORY_SLACK_SHARE) + SLACK_ROWS:
+                found.append(f"{name} grew by {added:,} rows in the last {COMPARED_DAYS} days")
+            if name not in HISTORY and added > SLACK_SHARE * rows + SLACK_ROWS:
                 found.append(
-                    f"{name} grew by {recent:,} rows in the last quarter, {early:,} before"
+                    f"{name} still grew by {added:,} rows in the last {COMPARED_DAYS} days"
                 )
-            if name not in HISTORY and recent > slack:
-                found.append(f"{name} still grew by {recent:,} rows in the last quarter")
         return found
 
     def lines(self) -> list[str]:
         """The table of rows by measured day, and the sizes at the end."""
         days = sorted(self.rows)
         last = days[-1]
-        head = "".join(f"{f'day {day}':>12}" for day in days)
+        head = "".join(f"{f'day {day}':>9}" for day in days)
         lines = [f"{'rows of table':<45}{head}{'MiB at end':>12}"]
         for name in sorted(metadata.tables, key=lambda one: -self.mebibytes[last].get(one, 0)):
-            counts = "".join(f"{self.rows[day][name]:>12,}" for day in days)
+            counts = "".join(f"{self.rows[day][name]:>9,}" for day in days)
             lines.append(f"{name:<45}{counts}{self.mebibytes[last].get(name, 0):>12.1f}")
         return lines
+
+    def last_days(self) -> str:
+        """All tables together, at the two ends of the compared days."""
+        last = max(self.mebibytes)
+        before = sum(self.mebibytes[last - COMPARED_DAYS].values())
+        now = sum(self.mebibytes[last].values())
+        return (
+            f"all tables: {before:.1f} MiB on day {last - COMPARED_DAYS}, {now:.1f} on day {last}"
+        )

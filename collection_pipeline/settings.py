@@ -39,12 +39,13 @@ class InvalidSetting(ValueError):
 
 @dataclass(frozen=True)
 class NumberSetting:
-    """A positive number: ``name`` without the prefix, default, unit, and an upper bound."""
+    """A positive number: ``name`` without the prefix, default, unit, and its bounds."""
 
     name: str
     default: int
     unit: str
     highest: int
+    lowest: int = 1
 
 
 NUMBERS = (
@@ -73,6 +74,9 @@ NUMBERS = (
     NumberSetting("UNCONFIRMED_AFTER_DAYS", 7, "days", 365),
     NumberSetting("DAGSTER_BUSY_RUN_DAYS", 7, "days", 3_650),
     NumberSetting("DAGSTER_RUN_DAYS", 90, "days", 3_650),
+    # The budget report looks back 366 whole days before today.
+    NumberSetting("HISTORY_DAYS", 400, "days", 3_650, lowest=367),
+    NumberSetting("TICK_DAYS", 90, "days", 3_650, lowest=7),
     NumberSetting("WEBHOOK_DEADLINE_SECONDS", 10, "seconds", 60),
     NumberSetting("TABLE_GROWTH_ALARM_MB", 500, "megabytes", 1_000_000),
     NumberSetting("LIBRARY_LEAST_SHARE_PERCENT", 80, "percent", 100),
@@ -87,6 +91,7 @@ PLATFORM_NUMBERS = (
 """Settings that ``COLLECTION_<PLATFORM>_<NAME>`` overrides for one platform."""
 LIBRARY_NUMBERS = ("HOST_MIN_DELAY_MS",)
 """The library register has no daily budget, but a host to be polite to."""
+MOST_RAW_BODY_DAYS = 3_650
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ class Settings:
     base_urls: Mapping[str, str]
     sla_cutoff: time = time(9, 0)
     simulation: bool = False
+    raw_body_days: int | None = None
     webhook_format: str = "json"
     morning_hook: str | None = None
     dagster_ui_url: str | None = None
@@ -141,6 +147,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         },
         sla_cutoff=_clock_time(environ, "SLA_CUTOFF", time(9, 0)),
         simulation=_switch(environ, "SIMULATION"),
+        raw_body_days=_raw_body_days(environ),
         webhook_format=_choice(environ, "WEBHOOK_FORMAT", WEBHOOK_FORMATS),
         morning_hook=_function_name(environ, "MORNING_HOOK"),
         dagster_ui_url=_page_url(environ, "DAGSTER_UI_URL"),
@@ -157,12 +164,21 @@ def _number(environ: Mapping[str, str], name: str, bounds: NumberSetting) -> int
     text = environ.get(PREFIX + name, "").strip()
     if not text:
         return bounds.default
-    if not re.fullmatch(r"[+-]?[0-9]{1,12}", text) or not 1 <= int(text) <= bounds.highest:
+    is_number = re.fullmatch(r"[+-]?[0-9]{1,12}", text)
+    if not is_number or not bounds.lowest <= int(text) <= bounds.highest:
         raise InvalidSetting(
-            f"{PREFIX}{name}={text!r}: write a whole number of {bounds.unit} from 1 to "
-            f"{bounds.highest}"
+            f"{PREFIX}{name}={text!r}: write a whole number of {bounds.unit} from "
+            f"{bounds.lowest} to {bounds.highest}"
         )
     return int(text)
+
+
+def _raw_body_days(environ: Mapping[str, str]) -> int | None:
+    """``None`` where it is not set: what a platform sent cannot be had again, so it is kept."""
+    name = "RAW_BODY_DAYS"
+    if not environ.get(PREFIX + name, "").strip():
+        return None
+    return _number(environ, name, NumberSetting(name, 1, "days", MOST_RAW_BODY_DAYS))
 
 
 def _platform_numbers(environ: Mapping[str, str]) -> dict[tuple[str, str], int]:

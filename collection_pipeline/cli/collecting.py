@@ -1,4 +1,4 @@
-"""``create-cycles``, ``tick`` and ``cleanup``: the services by hand, as Dagster runs them."""
+"""``create-cycles``, ``tick``, ``cleanup`` and ``retention``: the services by hand."""
 
 import signal
 import threading
@@ -7,9 +7,10 @@ from types import FrameType
 import typer
 
 from collection_pipeline.cli.database import opened_pipeline
-from collection_pipeline.cli.output import print_json
+from collection_pipeline.cli.output import print_json, print_rows
 from collection_pipeline.collection.assembly import worker_name
 from collection_pipeline.collection.dispatch import TickSummary, TickTerms
+from collection_pipeline.collection.retention import RetentionPass
 
 MOST_SECONDS = 604_800.0
 
@@ -67,6 +68,36 @@ def cleanup(
         )
     else:
         print(f"deleted {done.deleted_rows} rows in {done.chunks} chunks, {done.left_over} left")
+
+
+def retention(
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """Delete rows past their age, and trim closed postings' raw bodies where that is set.
+
+    Ends with 4 when a table could not be worked; the others are done then.
+    """
+    with opened_pipeline() as pipeline:
+        done = pipeline.retention.apply()
+    if as_json:
+        print_json({"tables": retention_rows(done)})
+    else:
+        print_rows(retention_rows(done), as_json=False, empty="")
+    done.require_success()
+
+
+def retention_rows(done: RetentionPass) -> list[dict[str, object]]:
+    """One row a table; zeros are present."""
+    return [
+        {
+            "table": result.table,
+            "action": result.action,
+            "rows": result.rows,
+            "is_done": result.is_done,
+            "failure": result.failure,
+        }
+        for result in done.results
+    ]
 
 
 def tick_document(summary: TickSummary) -> dict[str, object]:

@@ -18,6 +18,7 @@ from collection_pipeline.collection.report.file_errors import (
     CannotWriteReport,
     ParquetUnavailable,
 )
+from collection_pipeline.collection.retention import RetentionFailed
 from collection_pipeline.demo.dagster_home import NoDagsterHome
 from collection_pipeline.demo.dagster_runs import DagsterRunFailed
 from collection_pipeline.demo.services import ServiceEnded
@@ -33,6 +34,7 @@ from collection_pipeline.store.clock import ClockCannotGoBack
 from collection_pipeline.store.flags import UnknownFlag
 from collection_pipeline.store.migration import MigrationBusy, SchemaBehind
 from collection_pipeline.store.sources import UnknownSource
+from collection_pipeline.store.transaction import in_words
 
 EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
     (
@@ -62,7 +64,10 @@ EXIT_CODES: tuple[tuple[tuple[type[Exception], ...], int], ...] = (
         ),
         exit_codes.UNUSABLE,
     ),
-    ((DagsterRunFailed, DemoDiffers, ServiceEnded, TickFailed), exit_codes.WORK_FAILED),
+    (
+        (DagsterRunFailed, DemoDiffers, RetentionFailed, ServiceEnded, TickFailed),
+        exit_codes.WORK_FAILED,
+    ),
     ((MigrationBusy,), exit_codes.TRY_LATER),
 )
 
@@ -101,12 +106,6 @@ def _explained(error: Exception) -> int:
         file=sys.stderr,
     )
     return exit_codes.UNEXPECTED
-
-
-def in_words(error: SQLAlchemyError) -> str:
-    """What a database error says, without statement or parameters."""
-    said: tuple[object, ...] = getattr(getattr(error, "orig", None), "args", ())
-    return f"the database refused: {said[1] if said[1:] else type(error).__name__}"
 
 
 if __name__ == "__main__":

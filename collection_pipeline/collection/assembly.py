@@ -13,6 +13,7 @@ from collection_pipeline.collection.creation import CollectionCycleDomainService
 from collection_pipeline.collection.dispatch import CollectionDispatchUseCase
 from collection_pipeline.collection.notifications import OperationsNotifications
 from collection_pipeline.collection.preparation import CyclePreparation
+from collection_pipeline.collection.retention import Retention
 from collection_pipeline.collection.slice_processor import CollectionSliceProcessor
 from collection_pipeline.collection.snapshot import CollectionSlaSnapshotDomainService
 from collection_pipeline.collection.snapshot_attempt import gate_session_terms
@@ -50,6 +51,7 @@ class CollectionPipeline:
     cleanup: SeenRowCleanup
     snapshots: CollectionSlaSnapshotDomainService
     notifications: OperationsNotifications
+    retention: Retention
 
     def close(self) -> None:
         """Close every pooled connection."""
@@ -117,6 +119,7 @@ def assemble(settings: Settings, database_url: str) -> CollectionPipeline:
         SeenRowCleanup(transactions, clock, settings),
         snapshots,
         notifications,
+        Retention(transactions, clock, settings),
     )
 
 

@@ -114,12 +114,16 @@ class GonePosting:
 
 @dataclass(frozen=True)
 class KnownPosting:
-    """What the store knows of an id: its signature, detail state, and if this cycle sighted it."""
+    """What the store knows of an id: its signature, detail state, and if this cycle sighted it.
+
+    ``body_trimmed``: it was closed for so long that what the platform had sent was dropped.
+    """
 
     signature: str
     detail_state: DetailState
     seen_in_cycle: bool
     detail_tried: bool = False
+    body_trimmed: bool = False
 
 
 class SignatureChange(StrEnum):
@@ -141,10 +145,17 @@ def list_signature(version: int, named_fields: Mapping[str, object]) -> str:
     return f"{version}:{digest}"
 
 
-def signature_change(known: str | None, listed: str) -> SignatureChange:
-    """Compare signatures. A new version alone rewrites the row but asks for no detail again."""
+def signature_change(
+    known: str | None, listed: str, *, body_trimmed: bool = False
+) -> SignatureChange:
+    """Compare signatures. A new version alone rewrites the row but asks for no detail again.
+
+    A row whose body was trimmed counts as changed, so that a posting that returns is whole again.
+    """
     if known is None:
         return SignatureChange.NEW
+    if body_trimmed:
+        return SignatureChange.CHANGED
     if known == listed:
         return SignatureChange.SAME
     if known.partition(":")[0] != listed.partition(":")[0]:
@@ -153,12 +164,12 @@ def signature_change(known: str | None, listed: str) -> SignatureChange:
 
 
 def needs_detail(known: KnownPosting | None, listed_signature: str) -> bool:
-    """New and changed rows do, and rows whose detail waits and was not tried in this cycle."""
+    """New, changed and trimmed rows do, and rows whose detail waits; none that was tried today."""
     if known is None:
         return True
     if known.detail_tried:
         return False
-    change = signature_change(known.signature, listed_signature)
+    change = signature_change(known.signature, listed_signature, body_trimmed=known.body_trimmed)
     return change is SignatureChange.CHANGED or known.detail_state is DetailState.PENDING
 
 

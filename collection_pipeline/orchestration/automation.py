@@ -16,6 +16,7 @@ from collection_pipeline.orchestration.morning_alerts import morning_alerts_sens
 from collection_pipeline.orchestration.observation_checks import observation_checks_schedule
 from collection_pipeline.orchestration.report_job import collection_report_schedule
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
+from collection_pipeline.orchestration.retention_job import retention_schedule
 from collection_pipeline.orchestration.run_pruning import dagster_run_pruning_schedule
 from collection_pipeline.orchestration.run_tags import DISPATCH_TAG, SHORT_SECONDS
 from collection_pipeline.orchestration.sla_times import (
@@ -124,5 +125,6 @@ SCHEDULES = [
     library_ingest_schedule,
     observation_checks_schedule,
     dagster_run_pruning_schedule,
+    retention_schedule,
 ]
 SENSORS = [collection_dispatch_sensor, morning_alerts_sensor, run_failure_sensor]

@@ -8,9 +8,9 @@ one of them would fail by a deadlock. Everything else is dagster-mysql's.
 
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from dagster._core.events.log import EventLogEntry
 from dagster._core.storage.config import MySqlStorageConfig
@@ -25,6 +25,8 @@ from sqlalchemy.pool import NullPool
 from collection_pipeline.store.connection import collection_url
 from collection_pipeline.store.transaction import is_conflict
 
+T = TypeVar("T")
+
 CHECK_TRIES = 20
 LONGEST_PAUSE_SECONDS = 0.2
 
@@ -34,14 +36,20 @@ class PatientEventLogStorage(MySQLEventLogStorage):
 
     def store_asset_check_event(self, event: EventLogEntry, event_id: int | None) -> None:
         """Called by Dagster for each planned or made evaluation."""
-        for _ in range(CHECK_TRIES - 1):
-            try:
-                return super().store_asset_check_event(event, event_id)
-            except DBAPIError as error:
-                if not is_conflict(error):
-                    raise
-            time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
-        return super().store_asset_check_event(event, event_id)
+        storing = super().store_asset_check_event
+        patiently(lambda: storing(event, event_id))
+
+
+def patiently(work: Callable[[], T]) -> T:
+    """``work`` once more after each deadlock, up to a bound; raises what it raises in the end."""
+    for _ in range(CHECK_TRIES - 1):
+        try:
+            return work()
+        except DBAPIError as error:
+            if not is_conflict(error):
+                raise
+        time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
+    return work()
 
 
 class CollectionDagsterStorage(DagsterMySQLStorage):

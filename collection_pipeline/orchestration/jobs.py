@@ -23,6 +23,7 @@ from collection_pipeline.orchestration.resources import (
     Notifier,
     PlatformClients,
 )
+from collection_pipeline.orchestration.retention_job import retention
 from collection_pipeline.orchestration.run_pruning import dagster_run_pruning
 from collection_pipeline.orchestration.run_tags import (
     CLEANUP_PRIORITY,
@@ -177,6 +178,7 @@ JOBS = [
     library_ingest,
     observation_checks,
     dagster_run_pruning,
+    retention,
 ]
 
 

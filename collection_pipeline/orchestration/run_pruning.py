@@ -1,8 +1,8 @@
 """Old Dagster runs are deleted, since Dagster keeps its own for ever.
 
 Only runs that have ended, in batches, the oldest first. Nothing of collection is in them: cycles,
-slices, history and snapshots are in the queue's own tables and stay (section 1). The history of
-asset checks stays too; an asset's plot loses the points of deleted runs.
+slices, history and snapshots are in the queue's own tables (section 1). The evaluations of checks
+go with their runs, but for the newest of each; an asset's plot loses the points of deleted runs.
 """
 
 import shutil
@@ -15,6 +15,10 @@ from pathlib import Path
 import dagster as dg
 
 from collection_pipeline.orchestration.resources import PlatformClients
+from collection_pipeline.orchestration.run_leftovers import (
+    prune_check_history,
+    prune_stray_events,
+)
 from collection_pipeline.orchestration.run_tags import (
     PRUNING_PRIORITY,
     SHORT_SECONDS,
@@ -40,6 +44,8 @@ class Pruned:
 
     deleted_runs: int
     is_done: bool
+    check_rows: int = 0
+    stray_events: int = 0
 
 
 def prune_runs(
@@ -50,23 +56,45 @@ def prune_runs(
     now: datetime | None = None,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Pruned:
-    """Delete ended runs that were last changed longer ago than their job's age (days)."""
+    """Delete ended runs that were last changed longer ago than their job's age (days).
+
+    Then what Dagster leaves of deleted runs, within the same time.
+    """
     now = now or datetime.now(UTC)
     ends_at = monotonic() + MOST_SECONDS
+
+    def time_is_left() -> bool:
+        return monotonic() < ends_at
+
+    deleted, is_done = _delete_runs(
+        instance, now - timedelta(days=busy_days), now - timedelta(days=days), time_is_left
+    )
+    busy_edge, edge = now - timedelta(days=min(busy_days, days)), now - timedelta(days=days)
+    check_rows = prune_check_history(instance, busy_edge, time_is_left)
+    stray_events = prune_stray_events(instance, edge, time_is_left)
+    return Pruned(deleted, is_done, check_rows, stray_events)
+
+
+def _delete_runs(
+    instance: dg.DagsterInstance,
+    busy_before: datetime,
+    before: datetime,
+    time_is_left: Callable[[], bool],
+) -> tuple[int, bool]:
+    """How many runs were deleted, and whether no old one is left."""
     old = [
-        dg.RunsFilter(job_name=job, statuses=ENDED, updated_before=now - timedelta(days=busy_days))
-        for job in BUSY_JOBS
+        dg.RunsFilter(job_name=job, statuses=ENDED, updated_before=busy_before) for job in BUSY_JOBS
     ]
-    old.append(dg.RunsFilter(statuses=ENDED, updated_before=now - timedelta(days=days)))
+    old.append(dg.RunsFilter(statuses=ENDED, updated_before=before))
     deleted = 0
     for wanted in old:
         while records := instance.get_run_records(wanted, limit=BATCH_RUNS, ascending=True):
             for record in records:
-                if deleted >= MOST_RUNS or monotonic() >= ends_at:
-                    return Pruned(deleted, is_done=False)
+                if deleted >= MOST_RUNS or not time_is_left():
+                    return deleted, False
                 _delete(instance, record.dagster_run.run_id)
                 deleted += 1
-    return Pruned(deleted, is_done=True)
+    return deleted, True
 
 
 def _delete(instance: dg.DagsterInstance, run_id: str) -> None:
@@ -89,7 +117,14 @@ def delete_old_runs(context: dg.OpExecutionContext, platform_clients: PlatformCl
     )
     rest = "none is left" if pruned.is_done else "the rest follows on the next day"
     context.log.info("%s old run(s) deleted; %s", pruned.deleted_runs, rest)
-    context.add_output_metadata({"deleted_runs": pruned.deleted_runs, "is_done": pruned.is_done})
+    context.add_output_metadata(
+        {
+            "deleted_runs": pruned.deleted_runs,
+            "is_done": pruned.is_done,
+            "deleted_check_rows": pruned.check_rows,
+            "deleted_stray_events": pruned.stray_events,
+        }
+    )
 
 
 @dg.job(

@@ -62,13 +62,24 @@ class StoredPostings:
     updated: int
 
 
+@dataclass(frozen=True)
+class _StoredRow:
+    signature: str | None
+    detail_state: str | None
+    body_trimmed: bool
+
+
+_UNKNOWN = _StoredRow(None, None, body_trimmed=False)
+
+
 def _upsert(*, keeps_detail: bool) -> str:
     """One multi-row statement. Where a detail adds columns, a list row does not wipe them."""
     columns = (*KEY_COLUMNS, *LISTED_COLUMNS)
     placeholders = ", ".join(["%s"] * len(columns))
+    assignments = ", ".join(_assignment(column, keeps_detail) for column in LISTED_COLUMNS)
     return (
         f"INSERT INTO job_postings ({', '.join(columns)}) VALUES ({placeholders}) "  # noqa: S608 - constant column names
-        f"ON DUPLICATE KEY UPDATE {', '.join(_assignment(c, keeps_detail) for c in LISTED_COLUMNS)}"
+        f"ON DUPLICATE KEY UPDATE {assignments}, body_trimmed_at = NULL"
     )
 
 
@@ -108,13 +119,15 @@ class JobPostings:
         rows: list[tuple[object, ...]] = []
         new = updated = 0
         for posting in sorted(sighted, key=lambda one: one.listed.source_job_id):
-            signature, state = stored.get(posting.listed.source_job_id, (None, None))
-            change = signature_change(signature, posting.listed.signature)
+            known = stored.get(posting.listed.source_job_id, _UNKNOWN)
+            change = signature_change(
+                known.signature, posting.listed.signature, body_trimmed=known.body_trimmed
+            )
             if change is SignatureChange.SAME:
                 continue
             new += change is SignatureChange.NEW
             updated += change is SignatureChange.CHANGED
-            kept = state if change is SignatureChange.REVERSIONED else None
+            kept = known.detail_state if change is SignatureChange.REVERSIONED else None
             owner = company_id or company_ids.get(posting.listed.fields.company_name or "")
             rows.append(posting_row(cycle, posting.listed, owner, kept or waiting_state.value, now))
         if rows:
@@ -174,7 +187,7 @@ class JobPostings:
 
     def _stored(
         self, connection: Connection, job_source_id: int, sighted: Sequence[SightedPosting]
-    ) -> dict[str, tuple[str, str]]:
+    ) -> dict[str, _StoredRow]:
         ids = sorted(posting.listed.source_job_id for posting in sighted)
         if not ids:
             return {}
@@ -183,12 +196,18 @@ class JobPostings:
                 job_postings.c.source_job_id,
                 job_postings.c.list_signature,
                 job_postings.c.detail_state,
+                job_postings.c.body_trimmed_at,
             ).where(
                 job_postings.c.job_source_id == job_source_id,
                 job_postings.c.source_job_id.in_(ids),
             )
         )
-        return {row.source_job_id: (row.list_signature, row.detail_state) for row in rows}
+        return {
+            row.source_job_id: _StoredRow(
+                row.list_signature, row.detail_state, row.body_trimmed_at is not None
+            )
+            for row in rows
+        }
 
 
 def posting_row(

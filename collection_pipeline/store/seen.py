@@ -74,6 +74,7 @@ class SeenPostings:
                 job_postings.c.source_job_id,
                 job_postings.c.list_signature,
                 job_postings.c.detail_state,
+                job_postings.c.body_trimmed_at,
                 seen_postings.c.detail_tried,
             )
             .select_from(joined)
@@ -88,6 +89,7 @@ class SeenPostings:
                 detail_state=DetailState(row.detail_state),
                 seen_in_cycle=row.detail_tried is not None,
                 detail_tried=bool(row.detail_tried),
+                body_trimmed=row.body_trimmed_at is not None,
             )
             for row in rows
         }

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, PendingRollbackError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError, SQLAlchemyError
 
 from collection_pipeline.domain.outage import DatabaseUnavailable
 
@@ -86,6 +86,12 @@ def is_short_of_room(error: DBAPIError) -> bool:
 def is_passing(error: DBAPIError) -> bool:
     """Worth trying again: nothing is wrong with the work itself."""
     return is_conflict(error) or is_lost(error) or is_read_only(error) or is_short_of_room(error)
+
+
+def in_words(error: SQLAlchemyError) -> str:
+    """What a database error says, without statement or parameters (R29)."""
+    said: tuple[object, ...] = getattr(getattr(error, "orig", None), "args", ())
+    return f"the database refused: {said[1] if said[1:] else type(error).__name__}"
 
 
 class TransactionRunner:

@@ -1,5 +1,6 @@
 """List signatures and who needs a detail (R22, R22a, R34a)."""
 
+from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from random import Random
@@ -74,6 +75,16 @@ def test_rows_are_new_changed_same_or_of_another_version(
 ) -> None:
     """R22, R22a."""
     assert signature_change(known, listed) is change
+
+
+@pytest.mark.parametrize("listed", [KNOWN, CHANGED, REVERSIONED])
+def test_a_trimmed_row_counts_as_changed_and_needs_its_detail_once(listed: str) -> None:
+    """R34a: what was dropped of a closed posting is there again once the posting returns."""
+    assert signature_change(KNOWN, listed, body_trimmed=True) is SignatureChange.CHANGED
+    assert signature_change(None, listed, body_trimmed=True) is SignatureChange.NEW
+    known = KnownPosting(KNOWN, DetailState.DONE, seen_in_cycle=False, body_trimmed=True)
+    assert needs_detail(known, listed)
+    assert not needs_detail(replace(known, detail_tried=True), listed)
 
 
 def test_version_1_and_version_12_are_different_versions() -> None:

@@ -41,6 +41,8 @@ DEFAULTS = {
     "UNCONFIRMED_AFTER_DAYS": 7,
     "DAGSTER_BUSY_RUN_DAYS": 7,
     "DAGSTER_RUN_DAYS": 90,
+    "HISTORY_DAYS": 400,
+    "TICK_DAYS": 90,
     "WEBHOOK_DEADLINE_SECONDS": 10,
     "TABLE_GROWTH_ALARM_MB": 500,
     "LIBRARY_LEAST_SHARE_PERCENT": 80,
@@ -83,6 +85,27 @@ def test_a_number_is_taken_and_bounded(number: NumberSetting) -> None:
         settings = load_settings({**others, name: f" {number.highest} "})
         assert settings[number.name] == number.highest
     assert name in refused(**{number.name: str(number.highest + 1)})
+    if number.name != "LEASE_SECONDS":  # its lowest value depends on others
+        lowest = load_settings({**others, name: str(number.lowest)})
+        assert lowest[number.name] == number.lowest
+    assert f" from {number.lowest} to " in refused(**{number.name: str(number.lowest - 1)})
+
+
+def test_history_is_kept_for_as_long_as_the_report_looks_back() -> None:
+    """366 whole days before today, of which the first began 367 days ago."""
+    assert {number.name: number.lowest for number in NUMBERS if number.lowest > 1} == {
+        "HISTORY_DAYS": 367,
+        "TICK_DAYS": 7,
+    }
+
+
+def test_raw_bodies_are_kept_unless_an_age_is_set() -> None:
+    """What a platform sent cannot be had again."""
+    assert load_settings({}).raw_body_days is None
+    assert load_settings({PREFIX + "RAW_BODY_DAYS": " "}).raw_body_days is None
+    assert load_settings({PREFIX + "RAW_BODY_DAYS": "180"}).raw_body_days == 180
+    for text in ("0", "-1", "3651", "never"):
+        assert PREFIX + "RAW_BODY_DAYS" in refused(RAW_BODY_DAYS=text)
 
 
 @pytest.mark.parametrize("text", ["", "   "])

@@ -38,6 +38,7 @@ JOBS = {
     "library_ingest",
     "morning_alerts",
     "dagster_run_pruning",
+    "retention",
     "observation_checks",
     "seen_row_cleanup",
     "sla_snapshot",

@@ -48,6 +48,7 @@ def test_every_schedule_runs_at_its_hour_in_seoul() -> None:
         "library_ingest": "0 4 1 * *",
         "observation_checks": "*/30 * * * *",
         "dagster_run_pruning": "30 4 * * *",
+        "retention": "45 4 * * *",
     }
     stopped = schedules.pop("library_ingest")
     assert stopped.default_status is dg.DefaultScheduleStatus.STOPPED
@@ -123,7 +124,7 @@ def test_a_code_server_loads_with_any_cutoff(tmp_path: Path) -> None:
         timeout=PATIENCE_SECONDS,
     ).stdout
     hours = ["0 0 * * *", "15 10 * * *"]
-    later = ["0 11 * * 1", "0 4 1 * *", "*/30 * * * *", "30 4 * * *"]
+    later = ["0 11 * * 1", "0 4 1 * *", "*/30 * * * *", "30 4 * * *", "45 4 * * *"]
     assert loaded.splitlines() == [
         f"soon {[*hours, '59 8 * * *', '2 9 * * *', *later]}",
         f"07:30 {[*hours, '29 7 * * *', '32 7 * * *', *later]}",

@@ -1,39 +1,15 @@
 """Dagster's storage under the project's own class: opened and written by several at once."""
 
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import dagster as dg
-from dagster._core.events import DagsterEvent, DagsterEventType
-
 from collection_pipeline.orchestration.dagster_storage import CollectionDagsterStorage
+from collection_pipeline_tests.kit.dagster_events import CHECK, evaluation_event
 from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS
 
 OPENERS = 4
 EVALUATIONS = 40
-CHECK = dg.AssetCheckKey(dg.AssetKey("sla_snapshot"), "snapshot_captured")
-
-
-def evaluation_event(run_id: str) -> dg.EventLogEntry:
-    """What a run writes when one of its ops has evaluated the check."""
-    evaluation = dg.AssetCheckEvaluation(
-        asset_key=CHECK.asset_key, check_name=CHECK.name, passed=True, metadata={}
-    )
-    event = DagsterEvent(
-        DagsterEventType.ASSET_CHECK_EVALUATION.value,
-        "sla_snapshot",
-        event_specific_data=evaluation,
-    )
-    return dg.EventLogEntry(  # type: ignore[no-untyped-call]  # Dagster gives it no types
-        error_info=None,
-        user_message="",
-        level=20,
-        run_id=run_id,
-        timestamp=time.time(),
-        dagster_event=event,
-    )
 
 
 def test_processes_that_open_a_new_storage_at_once_all_can(database_url: str) -> None:

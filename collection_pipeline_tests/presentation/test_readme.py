@@ -80,7 +80,7 @@ def test_every_number_is_told_with_its_default_and_bound(
     """Spec section 3."""
     row = table_row(readme, f"`{PREFIX}{number.name}`")
     assert row[1] == f"{number.default:,}"
-    assert row[3] == f"1 – {number.highest:,}"
+    assert row[3] == f"{number.lowest:,} – {number.highest:,}"
 
 
 @both

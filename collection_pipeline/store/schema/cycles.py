@@ -163,5 +163,6 @@ platform_key_quotas = Table(
     counter("used_count"),
     instant("updated_at", nullable=False),
     PrimaryKeyConstraint("key_fingerprint", "quota_date"),
+    Index("ix_platform_key_quotas_quota_date", "quota_date"),
     **TABLE_OPTIONS,
 )

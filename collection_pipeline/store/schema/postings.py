@@ -62,9 +62,11 @@ job_postings = Table(
     long_text("raw_detail"),
     instant("created_at", nullable=False, now=True),
     instant("updated_at", nullable=False, now=True),
+    instant("body_trimmed_at"),
     UniqueConstraint("job_source_id", "source_job_id", name="uq_job_postings_source_job"),
     Index("ix_job_postings_sighting", "job_source_id", "status", "last_seen_run_date"),
     Index("ix_job_postings_company_id", "company_id"),
+    Index("ix_job_postings_untrimmed", "status", "body_trimmed_at", "closed_at"),
     **TABLE_OPTIONS,
 )
 
@@ -76,5 +78,6 @@ platform_drift_counts = Table(
     Column("field", ascii_text(60), nullable=False),
     counter("row_count"),
     PrimaryKeyConstraint("job_source_id", "run_date", "field"),
+    Index("ix_platform_drift_counts_run_date", "run_date"),
     **TABLE_OPTIONS,
 )

@@ -1,0 +1,123 @@
+"""What Dagster leaves behind of runs that are deleted: evaluations of checks, and stray events.
+
+Invariant: only rows whose run is gone, or that never had one, and that are past their age. Of each
+check the newest row and the newest that is not merely planned stay: the UI shows them.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+from dagster._core.storage.event_log.schema import (
+    AssetCheckExecutionsTable,
+    AssetEventTagsTable,
+    SqlEventLogStorageTable,
+)
+from sqlalchemy import Column, Connection, Row, Select, func, select
+
+from collection_pipeline.orchestration.dagster_storage import PatientEventLogStorage, patiently
+
+BATCH_ROWS = 1_000
+PLANNED = "PLANNED"
+
+_checks = AssetCheckExecutionsTable.c
+_events = SqlEventLogStorageTable.c
+TimeIsLeft = Callable[[], bool]
+
+
+def prune_check_history(
+    instance: dg.DagsterInstance, before: datetime, time_is_left: TimeIsLeft
+) -> int:
+    """Delete evaluations from before that moment (with a zone) of runs that are gone.
+
+    Returns how many; 0 where Dagster keeps its events elsewhere than in MySQL.
+    """
+    storage = instance.event_log_storage
+    if not isinstance(storage, PatientEventLogStorage):
+        return 0
+    with storage.index_connection() as connection:
+        shown = _shown_rows(connection)
+    deleted = after = 0
+    while time_is_left():
+        with storage.index_connection() as connection:
+            batch = _batch(connection, _checks.evaluation_event_timestamp, after, before)
+        gone = _without_run(instance, batch)
+        ids = [row.id for row in batch if (row.run_id or "") in gone and row.id not in shown]
+        deleted += patiently(lambda ids=ids: _delete_checks(storage, ids))  # type: ignore[misc]  # bound at once
+        if len(batch) < BATCH_ROWS:
+            break
+        after = batch[-1].id
+    return deleted
+
+
+def prune_stray_events(
+    instance: dg.DagsterInstance, before: datetime, time_is_left: TimeIsLeft
+) -> int:
+    """Delete events from before that moment that no run owns; returns how many.
+
+    A deletion that was killed halfway leaves them, and so does "Report materialization" in the UI.
+    """
+    storage = instance.event_log_storage
+    if not isinstance(storage, PatientEventLogStorage):
+        return 0
+    deleted = after = 0
+    while time_is_left():
+        with storage.index_connection() as connection:
+            batch = _batch(connection, _events.timestamp, after, before)
+        gone = _without_run(instance, batch)
+        ids = [row.id for row in batch if (row.run_id or "") in gone]
+        deleted += patiently(lambda ids=ids: _delete_events(storage, ids))  # type: ignore[misc]  # bound at once
+        if len(batch) < BATCH_ROWS:
+            break
+        after = batch[-1].id
+    return deleted
+
+
+def _batch(
+    connection: Connection, moment: "Column[Any]", after: int, before: datetime
+) -> list[Row[Any]]:
+    """The next rows by id up to the first that is too young; a row without a moment is old."""
+    table = moment.table.c
+    statement: Select[Any] = select(table.id, table.run_id, moment.label("moment"))
+    rows = connection.execute(
+        statement.where(table.id > after).order_by(table.id).limit(BATCH_ROWS)
+    ).all()
+    edge = before.astimezone(UTC).replace(tzinfo=None)
+    young = next(
+        (place for place, row in enumerate(rows) if row.moment and row.moment >= edge), None
+    )
+    return list(rows[:young])
+
+
+def _without_run(instance: dg.DagsterInstance, rows: Sequence[Row[Any]]) -> set[str]:
+    """The run ids among ``rows`` for which there is no run; the empty one never has any."""
+    ids = {row.run_id or "" for row in rows}
+    asked = sorted(ids - {""})
+    found = instance.run_storage.get_run_ids(dg.RunsFilter(run_ids=asked)) if asked else []
+    return ids - set(found)
+
+
+def _shown_rows(connection: Connection) -> set[int]:
+    newest = select(func.max(_checks.id)).group_by(_checks.asset_key, _checks.check_name)
+    ended = newest.where(_checks.execution_status != PLANNED)
+    return {row[0] for wanted in (newest, ended) for row in connection.execute(wanted)}
+
+
+def _delete_checks(storage: PatientEventLogStorage, ids: Sequence[int]) -> int:
+    if not ids:
+        return 0
+    with storage.index_connection() as connection:
+        deleting = AssetCheckExecutionsTable.delete().where(_checks.id.in_(ids))
+        return connection.execute(deleting).rowcount
+
+
+def _delete_events(storage: PatientEventLogStorage, ids: Sequence[int]) -> int:
+    if not ids:
+        return 0
+    with storage.index_connection() as connection:
+        connection.execute(
+            AssetEventTagsTable.delete().where(AssetEventTagsTable.c.event_id.in_(ids))
+        )
+        deleting = SqlEventLogStorageTable.delete().where(_events.id.in_(ids))
+        return connection.execute(deleting).rowcount
