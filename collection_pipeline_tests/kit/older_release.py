@@ -42,7 +42,7 @@ class OlderRelease:
     """The command line of an unpacked release; ``environment`` are its only settings."""
 
     def __init__(self, place: Path, environment: dict[str, str]) -> None:
-        self._place = place
+        self.place = place
         self._line = CommandLine({**environment, "PYTHONPATH": str(place)})
 
     def __call__(self, *arguments: object) -> Said:
@@ -62,7 +62,7 @@ class OlderRelease:
     def _start(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [sys.executable, *words],
-            cwd=self._place,
+            cwd=self.place,
             env=self._line.process_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from collection_pipeline_tests.kit.older_release import FIRST, unpacked
 from collection_pipeline_tests.kit.stack import Stack, opened_stack
 
 OpenStack = Callable[..., Stack]
@@ -20,3 +22,9 @@ def open_stack(store_url: str) -> Iterator[OpenStack]:
             return opened.enter_context(opened_stack(store_url, catalogues, **options))
 
         yield opening
+
+
+@pytest.fixture(scope="session")
+def first_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of release 0.1.0; unpacked once, so that Python compiles them once."""
+    return unpacked(FIRST, tmp_path_factory.mktemp("releases"))

@@ -17,10 +17,8 @@ from collection_pipeline.store.schema import metadata
 from collection_pipeline_tests.kit.command_line import finished
 from collection_pipeline_tests.kit.invariants import assert_invariants
 from collection_pipeline_tests.kit.older_release import (
-    FIRST,
     FIRST_REVISION,
     OlderRelease,
-    unpacked,
 )
 from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import Stack, opened_stack, wait_until
@@ -59,12 +57,6 @@ MIXED_SOURCES = 60
 MIXED_DELAY_MS = 25
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked older release; shared, so that Python compiles it once."""
-    return unpacked(FIRST, tmp_path_factory.mktemp("releases"))
-
-
 def smoke(older: OlderRelease, stack: Stack) -> None:
     """What a first user of the older release does: look, add sources, switch on, collect, read."""
     adding = [
@@ -92,12 +84,12 @@ def smoke(older: OlderRelease, stack: Stack) -> None:
 
 
 def test_the_first_release_passes_its_smoke_test_on_the_newest_schema(
-    open_stack: OpenStack, place: Path
+    open_stack: OpenStack, first_release: Path
 ) -> None:
     """R34, I1 to I8: its days and this release's follow one another in one database."""
     stack = open_stack(*CATALOGUES)
     stack.set_flags(enabled=False)
-    older = OlderRelease(place, stack.environment)
+    older = OlderRelease(first_release, stack.environment)
 
     smoke(older, stack)
 
@@ -119,7 +111,9 @@ def test_the_first_release_passes_its_smoke_test_on_the_newest_schema(
     assert_invariants(stack)
 
 
-def test_workers_of_both_releases_drain_one_queue(open_stack: OpenStack, place: Path) -> None:
+def test_workers_of_both_releases_drain_one_queue(
+    open_stack: OpenStack, first_release: Path
+) -> None:
     """R34, R5, R26, I1 to I8: while services are restarted one by one, both work side by side."""
     stack = open_stack(separate_ports=True, HOST_MIN_DELAY_MS=MIXED_DELAY_MS, TICK_CLAIM_LIMIT=3)
     for number in range(MIXED_SOURCES // 2):
@@ -128,7 +122,7 @@ def test_workers_of_both_releases_drain_one_queue(open_stack: OpenStack, place: 
     held = WorkerProcess(stack.environment, crash_at=STARTED, crash_signal=signal.SIGSTOP)
     with held as newer:
         newer.wait_until_stopped()
-        older = OlderRelease(place, stack.environment).process("tick", "--drain", "--json")
+        older = OlderRelease(first_release, stack.environment).process("tick", "--drain", "--json")
         wait_until("the older release works", lambda: len(stack.requests()) > 0)
         newer.send(signal.SIGCONT)
         assert newer.wait() == 0, newer.output
@@ -145,7 +139,7 @@ def test_workers_of_both_releases_drain_one_queue(open_stack: OpenStack, place: 
 
 
 def test_the_smoke_test_fails_on_a_schema_that_was_contracted(
-    database_url: str, place: Path
+    database_url: str, first_release: Path
 ) -> None:
     """R34: what no revision may do breaks the older release, and is noticed; undone, it passes."""
     engine = open_engine(database_url)
@@ -155,10 +149,10 @@ def test_the_smoke_test_fails_on_a_schema_that_was_contracted(
             stack.set_flags(enabled=False)
             stack.write(breaking)
             with pytest.raises(AssertionError):
-                smoke(OlderRelease(place, stack.environment), stack)
+                smoke(OlderRelease(first_release, stack.environment), stack)
             stack.write(undoing)
             for table in metadata.sorted_tables:
                 stack.write(f"DELETE FROM {table.name}")
     engine.dispose()
     with opened_stack(database_url, CATALOGUES) as stack:
-        smoke(OlderRelease(place, stack.environment), stack)
+        smoke(OlderRelease(first_release, stack.environment), stack)
