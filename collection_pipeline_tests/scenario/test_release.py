@@ -196,7 +196,7 @@ def test_every_step_of_the_page_is_done_in_order(stack: Stack, older: OlderRelea
     assert captured(stack, 6) == {}
     assert not any(has_cycle(stack, one, 6) for one in stack.sources)
 
-    _stable_until_contract(stack, walk, (search, *ids))
+    _stable_until_contract(stack, walk, (search, early, *ids))
     assert stack.cycle(search, 5) == cut, "R16: a past day went on"
     assert not stack.requests(number=6)
     assert walk.left == [], "the page has a block that nobody does"
