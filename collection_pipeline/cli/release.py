@@ -15,9 +15,11 @@ from collection_pipeline.domain.release import (
     release_standing,
 )
 from collection_pipeline.store.migration import SchemaState, schema_state
-from collection_pipeline.store.read_only import ReadOnlyDatabase
+from collection_pipeline.store.read_only import ReadOnlyDatabase, ReadTerms
 from collection_pipeline.store.views.release_facts import release_facts
 
+TERMS = ReadTerms(statement_seconds=30, connect_seconds=2, socket_seconds=35, pool_size=1)
+"""A month of 10,000 sources is read; a person waits for it."""
 NAME_CHARS = 22
 UNKNOWN_TYPE = "of sources not known here"
 
@@ -31,7 +33,7 @@ def release(
     """
     facts = None
     with opened_pipeline(migrated=False) as pipeline:
-        database = ReadOnlyDatabase(database_url(pipeline.settings))
+        database = ReadOnlyDatabase(database_url(pipeline.settings), TERMS)
         try:
             schema = database.read(schema_state)
             if schema.is_current:
