@@ -157,6 +157,7 @@ def a_day_of_release_0_1_0(stack: Stack, older: OlderRelease) -> tuple[int, int]
     return ids
 
 
+@pytest.mark.timeout(600)  # 37 days, on a machine that may be busy
 def test_every_step_of_the_page_is_done_in_order(stack: Stack, older: OlderRelease) -> None:
     """R34, R44, R6a, R11, R35 to R37, I1 to I8: expand to contract, with a roll back between."""
     walk = Walk(PAGE, stack)
