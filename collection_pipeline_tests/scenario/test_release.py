@@ -14,9 +14,15 @@ from typing import Any
 import pytest
 
 from collection_pipeline.domain.kst import utc_of_kst
-from collection_pipeline.store.migration import VERSION_TABLE
 from collection_pipeline_tests.kit.command_line import CommandLine
 from collection_pipeline_tests.kit.invariants import assert_invariants
+from collection_pipeline_tests.kit.older_collector import (
+    RUNS,
+    everything,
+    older_rows,
+    older_system_runs,
+    with_old_columns,
+)
 from collection_pipeline_tests.kit.older_release import OlderRelease
 from collection_pipeline_tests.kit.release_walk import TOP, Walk
 from collection_pipeline_tests.kit.simulator_calls import source
@@ -24,7 +30,6 @@ from collection_pipeline_tests.kit.stack import Stack, opened_stack, wait_until
 
 PAGE = Path(__file__).parents[2] / "docs" / "release.md"
 OFF, DARK, UNDO = "Switch the older schedulers off", "Dark deploy", "Roll back"
-RUNS = "job_posting_collection_runs"
 AHEAD_SECONDS = 0.05
 """Before the cutoff, so that a capture has it before it and does not wait long."""
 KILLED_WITHIN_SECONDS = 10.0
@@ -38,8 +43,6 @@ CATALOGUES = (
     source("saramin", "backend", 300),
     *(source("greenhouse", key, 5) for key in ("early", "midway", "late", "fresh")),
 )
-
-Tables = dict[str, list[dict[str, Any]]]
 
 
 @pytest.fixture
@@ -61,43 +64,6 @@ def stack(older: OlderRelease, database_url: str) -> Iterator[Stack]:
     ) as opened:
         opened.set_flags(enabled=False)
         yield opened
-
-
-def everything(stack: Stack) -> Tables:
-    """Every row of every table that the database has, whatever its revision."""
-    names = [name for row in stack.rows("SHOW TABLES") for name in row.values()]
-    return {
-        name: sorted(stack.rows(f"SELECT * FROM {name}"), key=str)
-        for name in names
-        if name != VERSION_TABLE
-    }
-
-
-def with_old_columns(now: Tables, before: Tables) -> Tables:
-    """What is left of ``now`` when tables and columns that came later are not looked at."""
-    return {
-        name: sorted(
-            ({column: row[column] for column in rows[0]} for row in now[name]) if rows else (),
-            key=str,
-        )
-        for name, rows in before.items()
-    }
-
-
-def older_system_runs(stack: Stack, number: int, *source_ids: int) -> None:
-    """What an older collector leaves of a source and day: a runs row, and nothing else."""
-    for source_id in source_ids:
-        stack.write(
-            f"INSERT INTO {RUNS} (job_source_id, run_date, run_status, fetched_count) VALUES"
-            " (:source, :day, 'SUCCESS', 7)",
-            source=source_id,
-            day=stack.day(number),
-        )
-
-
-def older_rows(stack: Stack) -> list[dict[str, Any]]:
-    """The older collector's rows as it wrote them."""
-    return stack.rows(f"SELECT * FROM {RUNS} WHERE fetched_count = 7 ORDER BY id")
 
 
 def captured(stack: Stack, number: int) -> dict[int, str]:
