@@ -44,15 +44,11 @@ CONTRACTIONS = (
         "ALTER TABLE collection_slices ADD COLUMN seconds_waited DOUBLE NOT NULL DEFAULT 0",
     ),
     (
-        "ALTER TABLE job_sources CHANGE detail_mode details VARCHAR(20) NOT NULL",
-        "ALTER TABLE job_sources CHANGE details detail_mode VARCHAR(20) NOT NULL",
-    ),
-    (
         "ALTER TABLE job_postings ADD COLUMN country INT NOT NULL",
         "ALTER TABLE job_postings DROP COLUMN country",
     ),
 )
-"""Dropped, renamed, mandatory; each with its undoing, so that one database serves for all."""
+"""Dropped, mandatory; each with its undoing, so that one database serves for all."""
 MIXED_SOURCES = 60
 MIXED_DELAY_MS = 25
 
