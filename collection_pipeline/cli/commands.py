@@ -14,6 +14,7 @@ from collection_pipeline.cli import (
     notifications,
     operations,
     reading,
+    release,
     report,
     simulating,
     snapshots,
@@ -42,6 +43,7 @@ app.command("cycles")(reading.cycles)
 app.command("postings")(reading.postings)
 app.add_typer(snapshots.app, name="snapshot")
 app.add_typer(notifications.app, name="notifications")
+app.command("release")(release.release)
 app.command("report")(report.report)
 app.command("ingest")(ingest.ingest)
 app.add_typer(clock.app, name="clock")

@@ -11,7 +11,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy import Column, Connection, Engine, Integer, event, text
 
 from collection_pipeline.store import migration
 from collection_pipeline.store.connection import open_engine
@@ -22,6 +22,7 @@ from collection_pipeline.store.migration import (
     require_current_schema,
     schema_state,
 )
+from collection_pipeline.store.migrations.expanding import add_column
 from collection_pipeline.store.schema import metadata
 from collection_pipeline_tests.kit.database import Store
 from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS, rivals
@@ -29,6 +30,8 @@ from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS, rivals
 FOLDER = Path(migration.__file__).parent / "migrations"
 REVISIONS = [script.revision for script in ScriptDirectory(str(FOLDER)).walk_revisions()][::-1]
 EXPANDING = {"create_table", "create_index", "add_column"}
+COLUMN_FIELDS, INDEX_FIELDS = 7, 5
+"""How many fields ``described`` tells of a column and of an index."""
 
 
 @pytest.fixture
@@ -66,6 +69,14 @@ def described(engine: Engine) -> list[tuple[Any, ...]]:
         return [
             tuple(row) for asked in (columns, indexes, options) for row in connection.execute(asked)
         ]
+
+
+def allows_older_writes(row: tuple[Any, ...]) -> bool:
+    """Whether a described column or index lets those write who do not know it."""
+    if len(row) == COLUMN_FIELDS:
+        _, _, _, is_nullable, default, *_ = row
+        return is_nullable == "YES" or default is not None
+    return len(row) == INDEX_FIELDS and row[2] == 1
 
 
 def test_an_empty_database_gets_every_table(engine: Engine) -> None:
@@ -137,6 +148,31 @@ def test_rows_survive_an_upgrade_unchanged(engine: Engine) -> None:
     migrate(engine)
     with engine.connect() as connection:
         assert connection.execute(text("SELECT * FROM companies")).all() == before
+
+
+def test_each_revision_leaves_what_was_there_and_asks_nothing_of_it(engine: Engine) -> None:
+    """R34: judged by the server, whatever the revision's code looks like.
+
+    Columns, indexes and options of before stay as they were. What comes to a table that was there
+    lets an older release write as before: columns are nullable or have a default, no index is
+    unique.
+    """
+    upgrade_to(engine, REVISIONS[0])
+    before = described(engine)
+    for revision in REVISIONS[1:]:
+        upgrade_to(engine, revision)
+        after = described(engine)
+        assert set(before) <= set(after), f"{revision} changed {set(before) - set(after)}"
+        tables = {row[0] for row in before}
+        added = [row for row in after if row not in before and row[0] in tables]
+        assert [row for row in added if not allows_older_writes(row)] == [], revision
+        before = after
+
+
+def test_a_column_that_an_older_release_could_not_fill_is_refused() -> None:
+    """R34: before any statement is sent."""
+    with pytest.raises(ValueError, match="an older release could not insert"):
+        add_column("job_sources", Column("region", Integer, nullable=False))
 
 
 def test_two_processes_may_migrate_at_once(engine: Engine) -> None:
