@@ -4,14 +4,16 @@ Invariant: the database and the test are one host, so that the test sees the tab
 simulator's log whatever link is cut. Everybody else reaches the database by the switch only.
 """
 
+import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 from collection_pipeline.simulator.server import SimulatorServer
 from collection_pipeline_tests.kit.network_hosts import NetworkOfHosts, opened_network
 from collection_pipeline_tests.kit.stack import Stack
+from collection_pipeline_tests.kit.worker_entry import STARTED
 from collection_pipeline_tests.kit.worker_process import TICK, WorkerProcess
 
 DATABASE = "database"
@@ -45,6 +47,20 @@ class ThreeHosts:
         """``collection-pipeline tick --drain`` on ``host``."""
         entering = self.network.entering(host)
         return WorkerProcess(self.environment(), TICK, entering=entering, **options)
+
+    @contextmanager
+    def draining_together(self) -> Iterator[dict[str, WorkerProcess]]:
+        """A drain on every worker host, none before all are ready; by host."""
+        with ExitStack() as running:
+            paused = {"crash_at": STARTED, "crash_signal": signal.SIGSTOP}
+            workers = {
+                host: running.enter_context(self.draining(host, **paused)) for host in WORKERS
+            }
+            for worker in workers.values():
+                worker.wait_until_stopped()
+            for worker in workers.values():
+                worker.send(signal.SIGCONT)
+            yield workers
 
     def owners(self, status: str = "RUNNING") -> dict[int, str]:
         """The host that holds the lease of each running cycle, by source."""
