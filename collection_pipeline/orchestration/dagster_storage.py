@@ -73,7 +73,7 @@ class CollectionDagsterStorage(DagsterMySQLStorage):
         self._run_storage = RecycledRunStorage(mysql_url)
         self._event_log_storage = PatientEventLogStorage(mysql_url)
         self._schedule_storage = RecycledScheduleStorage(mysql_url)
-        # Past the class between, which would open dagster-mysql's own three; Dagster is untyped here.
+        # Past the class between, which would open dagster-mysql's own three. Dagster is untyped.
         super(DagsterMySQLStorage, self).__init__()  # type: ignore[no-untyped-call]
 
     @classmethod

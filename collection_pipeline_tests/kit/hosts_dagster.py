@@ -7,17 +7,25 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
 
-from collection_pipeline_tests.kit import quick_definitions
-from collection_pipeline_tests.kit.dagster_world import dagster_environment, opened_instance
-from collection_pipeline_tests.kit.quick_definitions import ADDED, FIRST, HOST_ROLE
-from collection_pipeline_tests.kit.stack import wait_until
-from collection_pipeline_tests.kit.three_hosts import DATABASE, WORKERS, ThreeHosts
+from collection_pipeline_tests.kit.dagster_world import (
+    PATIENCE_SECONDS,
+    dagster_environment,
+    opened_instance,
+)
+from collection_pipeline_tests.kit.three_hosts import (
+    DATABASE,
+    WORKERS,
+    ThreeHosts,
+    wait_by_the_clock,
+)
 
 PORT = 4000
+DEFINITIONS = "collection_pipeline_tests.kit.quick_definitions"
 STORAGE_TIMES = "&connect_timeout=5&read_timeout=10&write_timeout=10"
 """As docs/operations.md asks for; without them a silent link holds a process for ever."""
 
@@ -33,10 +41,12 @@ class HostsDagster:
 
     def start(self) -> None:
         """Code servers first; the daemon once both answer."""
-        for host, role in zip(WORKERS, (FIRST, ADDED), strict=True):
-            self._serve(host, role)
+        for host, attribute in zip(WORKERS, ("first_host", "added_host"), strict=True):
+            self._serve(host, attribute)
         for host in WORKERS:
-            wait_until(f"the code server on {host} listens", lambda host=host: self._listens(host))  # type: ignore[misc]
+            wait_by_the_clock(
+                f"the code server on {host} listens", partial(self._listens, host), PATIENCE_SECONDS
+            )
         self._workspace.write_text(
             "load_from:\n"
             + "".join(
@@ -64,17 +74,17 @@ class HostsDagster:
     def _workspace(self) -> Path:
         return self._home / "workspace.yaml"
 
-    def _serve(self, host: str, role: str) -> None:
+    def _serve(self, host: str, attribute: str) -> None:
         address = self._hosts.network.address(host)
         environment = dagster_environment(
             self._hosts.environment(), self._hosts.url(self._url), self._home
         )
-        module = ["-m", quick_definitions.__name__]
+        code = ["-m", DEFINITIONS, "-a", attribute]
         place = ["-h", address, "-p", str(PORT), "--location-name", host]
         self._hosts.network.run(
             host,
-            [sys.executable, "-m", "dagster", "api", "grpc", *module, *place],
-            {**environment, HOST_ROLE: role},
+            [sys.executable, "-m", "dagster", "api", "grpc", *code, *place],
+            environment,
             self.log(host),
         )
 
@@ -90,8 +100,11 @@ class HostsDagster:
 def opened_hosts_dagster(
     hosts: ThreeHosts, dagster_url: str, home: Path
 ) -> Iterator[tuple[HostsDagster, dg.DagsterInstance]]:
-    """Started, with the instance as the test sees it."""
+    """Not started yet; with the instance as the test sees it."""
     world = HostsDagster(hosts, dagster_url, home)
     with opened_instance(world.environment) as instance:
-        world.start()
-        yield world, instance
+        try:
+            yield world, instance
+        except BaseException as failure:
+            failure.add_note(world.said())
+            raise

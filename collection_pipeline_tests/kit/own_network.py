@@ -87,4 +87,3 @@ def _carry_out(node_id: str) -> None:
 def _lend_data_folders(folder: Path) -> None:
     for original in base_folder().glob("data-*"):
         (folder / original.name).symlink_to(original)
-

@@ -1,16 +1,18 @@
-"""What a host loads in production, with sensors that are asked every few seconds, not each minute.
+"""What hosts load in production, with sensors that are asked every few seconds, not each minute."""
 
-``HOST_ROLE`` says which: the first host has the schedules, an added host only its own tick.
-"""
-
-import os
+import dagster as dg
 
 from collection_pipeline import definitions, worker_definitions
 
-HOST_ROLE = "COLLECTION_TEST_HOST_ROLE"
-FIRST, ADDED = "first", "added"
 ASKED_EVERY_SECONDS = 8
 
-defs = {FIRST: definitions, ADDED: worker_definitions}[os.environ[HOST_ROLE]].defs
-for sensor in defs.sensors or []:
-    sensor._min_interval = ASKED_EVERY_SECONDS
+
+def _asked_often(defs: dg.Definitions) -> dg.Definitions:
+    for sensor in defs.sensors or []:
+        assert isinstance(sensor, dg.SensorDefinition)
+        sensor._min_interval = ASKED_EVERY_SECONDS
+    return defs
+
+
+first_host = _asked_often(definitions.defs)
+added_host = _asked_often(worker_definitions.defs)

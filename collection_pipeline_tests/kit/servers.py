@@ -24,7 +24,7 @@ from collection_pipeline.local_db.server_binary import ServerKind
 
 SERVER_KIND_VARIABLE = "COLLECTION_TEST_SERVER"
 BASE_FOLDER_VARIABLE = "COLLECTION_TEST_SERVER_FOLDER"
-"""Names another folder for a run that lives in namespaces: process ids are not the machine's there."""
+"""Another folder for a run in namespaces of its own, whose process ids are not the machine's."""
 
 
 def wanted_kind() -> ServerKind:

@@ -5,12 +5,15 @@ simulator's log whatever link is cut. Everybody else reaches the database by the
 """
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 from collection_pipeline.simulator.server import SimulatorServer
+from collection_pipeline_tests.kit.invariants import TERMINAL
 from collection_pipeline_tests.kit.network_hosts import NetworkOfHosts, opened_network
 from collection_pipeline_tests.kit.stack import Stack
 from collection_pipeline_tests.kit.worker_entry import STARTED
@@ -19,8 +22,17 @@ from collection_pipeline_tests.kit.worker_process import TICK, WorkerProcess
 DATABASE = "database"
 PLATFORMS = "platforms"
 WORKERS = ("east", "west")
+ASK_AGAIN_SECONDS = 0.05
 ON_EVERY_ADDRESS = ("--bind-address=0.0.0.0",)
 """For the database server: the network is the test's own, nobody else is on it."""
+
+
+def wait_by_the_clock(what: str, is_so: Callable[[], bool], seconds: float) -> None:
+    """As ``wait_until``, however long one question takes."""
+    until, pause = time.monotonic() + seconds, threading.Event()
+    while not is_so():
+        assert time.monotonic() < until, f"it did not come about within {seconds:g} s that {what}"
+        pause.wait(ASK_AGAIN_SECONDS)
 
 
 class ThreeHosts:
@@ -71,6 +83,19 @@ class ThreeHosts:
         )
         return {row["job_source_id"]: row["host"] for row in found}
 
+    def held_by(self, host: str) -> set[int]:
+        """The sources whose lease ``host`` holds."""
+        return {source_id for source_id, owner in self.owners().items() if owner == host}
+
+    def unfinished(self, number: int) -> int:
+        """Sources whose cycle of day ``number`` has not ended, or is not there yet."""
+        ended = self.stack.value(
+            f"SELECT COUNT(*) FROM job_posting_collection_cycles WHERE run_date = :day"
+            f" AND cycle_status IN {TERMINAL}",
+            day=self.stack.day(number),
+        )
+        return len(self.stack.sources) - int(ended)
+
     def hosts_that_stored(self, number: int) -> set[str]:
         """The hosts of the slices of day ``number``."""
         found = self.stack.rows(
@@ -85,11 +110,13 @@ class ThreeHosts:
 def opened_three_hosts(
     url: str, catalogues: Sequence[Mapping[str, Any]], **settings: object
 ) -> Iterator[ThreeHosts]:
-    """The hosts at 00:05 KST of day 1 with both flags on; ``url``: the queue, as the test sees it."""
+    """The hosts at 00:05 KST of day 1, both flags on; ``url``: the queue, as the test sees it."""
     with opened_network(DATABASE, PLATFORMS, *WORKERS) as network:
         scenario = {"sources": [dict(one) for one in catalogues]}
         with network.call(PLATFORMS, lambda: SimulatorServer(scenario=scenario)) as simulator:
-            ports = {urlsplit(url).port or 0 for url in (simulator.base_url, simulator.lever_eu_base_url)}
+            ports = {
+                urlsplit(url).port or 0 for url in (simulator.base_url, simulator.lever_eu_base_url)
+            }
             for worker in WORKERS:
                 network.lend_loopback(PLATFORMS, worker, ports)
             stack = Stack(url, simulator, **settings)
