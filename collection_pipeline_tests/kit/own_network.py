@@ -76,6 +76,9 @@ def _carry_out(node_id: str) -> None:
         )
         try:
             said, _ = inner.communicate(timeout=LONGEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            inner.kill()
+            said, _ = inner.communicate()
         finally:
             inner.kill()
             inner.wait()
