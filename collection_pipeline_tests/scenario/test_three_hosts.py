@@ -25,8 +25,8 @@ from collection_pipeline_tests.kit.three_hosts import (
     wait_by_the_clock,
 )
 
-SEARCHES = [f"search-{n}" for n in range(8)]
-CATALOGUES = [source("saramin", key, 350) for key in SEARCHES]
+SEARCHES = [f"search-{n}" for n in range(6)]
+CATALOGUES = [source("saramin", key, 250) for key in SEARCHES]
 HELD = SEARCHES[0]
 """The platform takes long over its second page: whoever reads it is in the middle of a slice."""
 SMALL = {
@@ -42,7 +42,7 @@ WHOLE_CYCLES = {"TICK_CLAIM_LIMIT": 4, "MAX_LEASES_PER_HOST": 8, "SLICE_MAX_LIST
 ADDED = "west"
 SLICE_TABLES = ("job_postings", "job_posting_collection_cycles", "collection_slices", "companies")
 PATIENCE = 60.0
-SLOW = 120.0
+SLOW = 150.0
 """Seconds. Dagster starts a process for each run, on both hosts at once."""
 SUCCESS = ("SUCCESS", None)
 LEASE_EXPIRED = ("FAILED", "LEASE_EXPIRED")
