@@ -3,7 +3,9 @@
 dagster-mysql hands its URL to SQLAlchemy as it is, for which ``mysql://`` means a driver that the
 project does not bring. It also updates the row of a check's evaluation and inserts it where there
 was none, at REPEATABLE READ: two runs that evaluate a check at the same time lock the same gap, and
-one of them would fail by a deadlock. Everything else is dagster-mysql's.
+one of them would fail by a deadlock. And a host that is cut off must not hold up the others: no
+session is without limits, and the lock for making the tables is taken only where some are missing.
+Everything else is dagster-mysql's.
 """
 
 import random
@@ -14,14 +16,23 @@ from typing import Any, TypeVar, cast
 
 from dagster._core.events.log import EventLogEntry
 from dagster._core.storage.config import MySqlStorageConfig
+from dagster._core.storage.event_log.schema import SqlEventLogStorageMetadata
+from dagster._core.storage.runs.schema import RunStorageSqlMetadata
+from dagster._core.storage.schedules.schema import ScheduleStorageSqlMetadata
 from dagster._serdes import ConfigurableClassData
-from dagster_mysql import DagsterMySQLStorage, MySQLEventLogStorage
+from dagster_mysql import DagsterMySQLStorage
 from dagster_mysql.utils import mysql_url_from_config
-from sqlalchemy import create_engine, text
+from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from collection_pipeline.orchestration.dagster_sessions import (
+    RecycledEventLogStorage,
+    RecycledRunStorage,
+    RecycledScheduleStorage,
+    bounded_url,
+)
 from collection_pipeline.store.connection import collection_url
 from collection_pipeline.store.transaction import is_conflict
 
@@ -29,9 +40,18 @@ T = TypeVar("T")
 
 CHECK_TRIES = 20
 LONGEST_PAUSE_SECONDS = 0.2
+LOCK_TRIES = 12
+LOCK_TRY_SECONDS = 5
+DAGSTER_TABLES = frozenset(
+    {
+        *RunStorageSqlMetadata.tables,
+        *SqlEventLogStorageMetadata.tables,
+        *ScheduleStorageSqlMetadata.tables,
+    }
+)
 
 
-class PatientEventLogStorage(MySQLEventLogStorage):
+class PatientEventLogStorage(RecycledEventLogStorage):
     """Stores a check's evaluation again after a deadlock: nothing of the first try is left."""
 
     def store_asset_check_event(self, event: EventLogEntry, event_id: int | None) -> None:
@@ -56,15 +76,21 @@ class CollectionDagsterStorage(DagsterMySQLStorage):
     """``DagsterMySQLStorage`` that reads ``mysql://`` as the queue's own connections do."""
 
     def __init__(self, mysql_url: str, inst_data: ConfigurableClassData | None = None) -> None:
-        super().__init__(mysql_url, inst_data)
+        self.mysql_url = mysql_url
+        self._inst_data = inst_data
+        self._run_storage = RecycledRunStorage(mysql_url)
         self._event_log_storage = PatientEventLogStorage(mysql_url)
+        self._schedule_storage = RecycledScheduleStorage(mysql_url)
+        # Past the class between, which would open dagster-mysql's own three. Dagster is untyped.
+        super(DagsterMySQLStorage, self).__init__()  # type: ignore[no-untyped-call]
 
     @classmethod
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, Any]
     ) -> "CollectionDagsterStorage":
         """Called by Dagster with the section of ``dagster.yaml``."""
-        url = collection_url(mysql_url_from_config(cast(MySqlStorageConfig, config_value)))
+        given = mysql_url_from_config(cast(MySqlStorageConfig, config_value))
+        url = bounded_url(collection_url(given))
         with _creation_lock(url):
             return cls(url.render_as_string(hide_password=False), inst_data)
 
@@ -73,13 +99,31 @@ class CollectionDagsterStorage(DagsterMySQLStorage):
 def _creation_lock(url: URL) -> Iterator[None]:
     """Dagster makes its tables when it is first opened; two that open at once make them twice.
 
-    The lock belongs to its own session and ends with it.
+    Held only where a table is missing: a host that is cut off while it holds the lock would keep
+    every other from opening the storage until the server ends its session, which also ends the
+    lock.
     """
     engine = create_engine(url, poolclass=NullPool)
     with engine.connect() as connection:
-        name = text(
-            "SELECT GET_LOCK(LEFT(SHA2(CONCAT('dagster-storage:', DATABASE()), 256), 64), 60)"
-        )
-        connection.execute(name)
+        if not _has_every_table(connection):
+            _take_creation_lock(connection)
         yield
     engine.dispose()
+
+
+def _has_every_table(connection: Connection) -> bool:
+    found = connection.execute(
+        text("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
+    )
+    return {name for (name,) in found} >= DAGSTER_TABLES
+
+
+def _take_creation_lock(connection: Connection) -> None:
+    """Each try is shorter than a session's read time-out; making the tables takes seconds."""
+    take = text(
+        "SELECT GET_LOCK(LEFT(SHA2(CONCAT('dagster-storage:', DATABASE()), 256), 64), "
+        f"{LOCK_TRY_SECONDS})"
+    )
+    for _ in range(LOCK_TRIES):
+        if connection.execute(take).scalar() == 1:
+            return

@@ -23,6 +23,8 @@ from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.local_db.server_binary import ServerKind
 
 SERVER_KIND_VARIABLE = "COLLECTION_TEST_SERVER"
+BASE_FOLDER_VARIABLE = "COLLECTION_TEST_SERVER_FOLDER"
+"""Another folder for a run in namespaces of its own, whose process ids are not the machine's."""
 
 
 def wanted_kind() -> ServerKind:
@@ -38,7 +40,7 @@ def private_server(
     kind: ServerKind | None = None, options: tuple[str, ...] = ()
 ) -> Iterator[PrivateServer]:
     """A running server of its own for tests that kill, pause or overload one."""
-    base = _base_folder()
+    base = base_folder()
     _remove_left_overs(base)
     folder = Path(tempfile.mkdtemp(dir=base, prefix=f"{os.getpid()}-"))
     server = PrivateServer(folder, prefer=kind or wanted_kind(), options=options)
@@ -57,9 +59,9 @@ def place_data_folder(server: PrivateServer) -> None:
     MySQL takes seconds to make one and a copy takes a blink; the first caller makes the original,
     which later runs on this machine use too.
     """
-    original = _base_folder() / f"data-{server.kind}-{server.binary.version}"
+    original = base_folder() / f"data-{server.kind}-{server.binary.version}"
     if not original.is_dir():
-        with tempfile.TemporaryDirectory(dir=_base_folder(), prefix=f"{os.getpid()}-") as work:
+        with tempfile.TemporaryDirectory(dir=base_folder(), prefix=f"{os.getpid()}-") as work:
             made = Path(work) / "data"
             prepare_data_folder(server.binary, made)
             # Another run may have been quicker.
@@ -108,7 +110,11 @@ def database_url(database_server: PrivateServer) -> Iterator[str]:
     drop_database(database_server, url)
 
 
-def _base_folder() -> Path:
+def base_folder() -> Path:
+    """Where servers and the originals of their data folders lie; this user's only."""
+    named = os.environ.get(BASE_FOLDER_VARIABLE)
+    if named:
+        return Path(named)
     folder = Path(tempfile.gettempdir()) / f"collection-tests-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +27,8 @@ TICK = ("tick", "--drain", "--json")
 class WorkerProcess:
     """``crash_at`` names the point where it kills (or stops) itself, at its ``on_pass``-th pass.
 
-    ``module`` is started with ``arguments``; it installs ``worker_entry``'s points.
+    ``module`` is started with ``arguments``; it installs ``worker_entry``'s points. ``entering`` is
+    a command that becomes the process, such as one that enters another host's network.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class WorkerProcess:
         on_pass: int = 1,
         log_level: str = "WARNING",
         module: str = worker_entry.__name__,
+        entering: Sequence[str] = (),
     ) -> None:
         self._said = b""
         self._passed: list[str] = []
@@ -58,7 +60,7 @@ class WorkerProcess:
         kept = {name: value for name, value in os.environ.items() if "COLLECTION_" not in name}
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
+                [*entering, sys.executable, "-m", module, *arguments],
                 env={**kept, **environment, **own},
                 cwd=ROOT,
                 pass_fds=(write_end,),

@@ -254,3 +254,16 @@ def test_the_capture_finds_a_free_slot_beside_dispatch_runs(instance: dg.Dagster
     (limit,) = queue.tag_concurrency_limits
     assert limit["key"] == "collection/dispatch"
     assert 1 < limit["limit"] < queue.max_concurrent_runs
+
+
+def test_what_hangs_on_a_host_that_is_cut_off_leaves_room_for_the_others(
+    instance: dg.DagsterInstance,
+) -> None:
+    """R38: launches go side by side, and no sensor waits for those of a host that is silent."""
+    coordinator = instance.run_coordinator
+    assert isinstance(coordinator, QueuedRunCoordinator)
+    assert coordinator.dequeue_use_threads
+    assert (coordinator.dequeue_num_workers or 0) >= 6
+    sensors = instance.get_settings("sensors")
+    assert sensors["use_threads"]
+    assert sensors["num_workers"] >= 2 * len(list(defs.sensors or ()))

@@ -3,7 +3,11 @@
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
+from sqlalchemy import Engine, NullPool, create_engine, text
+
+from collection_pipeline.orchestration.dagster_sessions import IDLE_SECONDS
 from collection_pipeline.orchestration.dagster_storage import CollectionDagsterStorage
 from collection_pipeline_tests.kit.dagster_events import CHECK, evaluation_event
 from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS
@@ -42,3 +46,52 @@ def test_runs_that_evaluate_a_check_at_once_all_store_it(database_url: str) -> N
         list(writers.map(evaluating, storages))
     records = storages[0].event_log_storage.get_asset_check_execution_history(CHECK, limit=1_000)
     assert len(records) == OPENERS * EVALUATIONS
+
+
+def test_a_host_that_fell_silent_while_it_opened_the_storage_keeps_nobody_out(
+    database_url: str,
+) -> None:
+    """The lock for making the tables lasts as long as its session; made tables need no lock."""
+    CollectionDagsterStorage.from_config_value(None, {"mysql_url": database_url})
+    impatient = {"mysql_url": f"{database_url}&read_timeout=2"}
+    silent = create_engine(database_url, poolclass=NullPool)
+    with silent.connect() as session:
+        lock = "SELECT GET_LOCK(LEFT(SHA2(CONCAT('dagster-storage:', DATABASE()), 256), 64), 0)"
+        assert session.execute(text(lock)).scalar() == 1
+        storage = CollectionDagsterStorage.from_config_value(None, impatient)
+        assert storage.run_storage.get_runs_count() == 0
+
+
+def engines(storage: CollectionDagsterStorage) -> list[Engine]:
+    """Those of its three parts; Dagster has no public name for them."""
+    parts: list[Any] = [
+        storage.run_storage,
+        storage.event_log_storage,
+        storage.schedule_storage,
+    ]
+    return [part._engine for part in parts]
+
+
+def test_no_session_of_the_storage_waits_for_ever_on_either_side(database_url: str) -> None:
+    """A cut link sends no reset: the client gives up a call, the server a session and its locks."""
+    own = {"mysql_url": f"{database_url}&read_timeout=7"}
+    for config, seconds in (({"mysql_url": database_url}, 30), (own, 7)):
+        storage = CollectionDagsterStorage.from_config_value(None, config)
+        for engine in engines(storage):
+            with engine.connect() as session:
+                idle = session.execute(text("SELECT @@session.wait_timeout")).scalar()
+                assert idle == IDLE_SECONDS
+                driver: Any = session.connection.driver_connection
+                assert driver._read_timeout == seconds
+
+
+def test_a_webservers_pooled_sessions_are_replaced_before_the_server_ends_them(
+    database_url: str,
+) -> None:
+    """Dagster keeps them for an hour, which is longer than a session may idle."""
+    storage = CollectionDagsterStorage.from_config_value(None, {"mysql_url": database_url})
+    for part in (storage.run_storage, storage.event_log_storage, storage.schedule_storage):
+        part.optimize_for_webserver(statement_timeout=0, pool_recycle=3_600, max_overflow=-1)
+    for engine in engines(storage):
+        assert engine.pool._recycle < IDLE_SECONDS
+        engine.dispose()
