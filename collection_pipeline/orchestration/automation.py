@@ -1,23 +1,18 @@
-"""Schedules and the dispatch sensor: they start runs and do nothing else (no HTTP, no claim)."""
+"""Schedules and sensors: they start runs and do nothing else (no HTTP, no claim)."""
 
 import os
 
 import dagster as dg
 
 from collection_pipeline.collection.cleanup import CLEANUP_AT
+from collection_pipeline.orchestration.dispatch_sensor import collection_dispatch_sensor
 from collection_pipeline.orchestration.failure_sensor import run_failure_sensor
-from collection_pipeline.orchestration.jobs import (
-    collection_dispatch,
-    daily_cycle_creation,
-    seen_row_cleanup,
-)
+from collection_pipeline.orchestration.jobs import daily_cycle_creation, seen_row_cleanup
 from collection_pipeline.orchestration.library_schedule import library_ingest_schedule
 from collection_pipeline.orchestration.morning_alerts import morning_alerts_sensor
 from collection_pipeline.orchestration.observation_checks import observation_checks_schedule
 from collection_pipeline.orchestration.report_job import collection_report_schedule
-from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
 from collection_pipeline.orchestration.run_pruning import dagster_run_pruning_schedule
-from collection_pipeline.orchestration.run_tags import DISPATCH_TAG, SHORT_SECONDS
 from collection_pipeline.orchestration.sla_times import (
     capture_cron,
     recovery_cron,
@@ -27,12 +22,6 @@ from collection_pipeline.orchestration.snapshot_jobs import sla_snapshot, sla_sn
 from collection_pipeline.settings import Settings, load_settings
 
 SEOUL = "Asia/Seoul"
-DISPATCH_INTERVAL_SECONDS = 60
-WAITING_STATUSES = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-]
 
 daily_cycle_creation_schedule = dg.ScheduleDefinition(
     name="daily_cycle_creation_schedule",
@@ -86,34 +75,6 @@ def start_with_valid_settings(_context: dg.ScheduleEvaluationContext) -> dg.RunR
     """A wrong setting fails the schedule's tick with its own words; raises ``InvalidSetting``."""
     load_settings(os.environ)
     return dg.RunRequest()
-
-
-@dg.sensor(
-    name="collection_dispatch_sensor",
-    job=collection_dispatch,
-    minimum_interval_seconds=DISPATCH_INTERVAL_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description=(
-        "Every 60 s: asks MySQL by plain reads whether anything is due, expired, missing or to be "
-        "told, so that idle minutes start no run."
-    ),
-)
-def collection_dispatch_sensor(
-    context: dg.SensorEvaluationContext,
-    queue: CollectionQueue,
-    platform_clients: PlatformClients,
-) -> dg.RunRequest | dg.SkipReason:
-    """One tick when there is work and no tick is waiting to start already."""
-    waiting = context.instance.get_runs_count(
-        dg.RunsFilter(job_name=collection_dispatch.name, statuses=WAITING_STATUSES)
-    )
-    if waiting:
-        return dg.SkipReason(f"{waiting} dispatch run(s) have not started yet")
-    with queue.pipeline(platform_clients) as pipeline:
-        has_work = pipeline.dispatch.has_work()
-    if not has_work:
-        return dg.SkipReason("nothing is due, expired or missing, and nothing is to be told")
-    return dg.RunRequest(tags={DISPATCH_TAG: "tick", "dagster/max_runtime": str(SHORT_SECONDS)})
 
 
 SCHEDULES = [

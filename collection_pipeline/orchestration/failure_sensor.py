@@ -28,8 +28,10 @@ NO_STEP_FAILED = "no step failed: its process died, or it went over its longest 
     name="run_failure_sensor",
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    # Added hosts have code locations of their own, and one that is down could not tell of itself.
+    monitor_all_code_locations=True,
     description=(
-        "A failed run of this code location becomes a notification: the first one of a job and "
+        "A failed run of any code location becomes a notification: the first one of a job and "
         "day, with run id, step and kind of error, never with the error's text."
     ),
 )

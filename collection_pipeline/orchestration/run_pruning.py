@@ -21,7 +21,7 @@ from collection_pipeline.orchestration.run_tags import (
     run_tags,
 )
 
-BUSY_JOBS = ("collection_dispatch", "observation_checks")
+BUSY_JOBS = ("collection_dispatch", "worker_dispatch", "observation_checks")
 """They run every minute or half hour; their runs are kept for a shorter time."""
 ENDED = [
     dg.DagsterRunStatus.SUCCESS,
