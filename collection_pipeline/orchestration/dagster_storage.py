@@ -4,24 +4,29 @@ dagster-mysql hands its URL to SQLAlchemy as it is, for which ``mysql://`` means
 project does not bring. It also updates the row of a check's evaluation and inserts it where there
 was none, at REPEATABLE READ: two runs that evaluate a check at the same time lock the same gap, and
 one of them would fail by a deadlock. Everything else is dagster-mysql's.
+
+Where ``dagster.yaml`` names no URL, each process reads COLLECTION_DAGSTER_DATABASE_URL or its file,
+so that one ``dagster.yaml`` fits every way of deployment and holds no password (R29).
 """
 
+import os
 import random
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
+import dagster as dg
+from dagster._config import UserConfigSchema
 from dagster._core.events.log import EventLogEntry
-from dagster._core.storage.config import MySqlStorageConfig
 from dagster._serdes import ConfigurableClassData
 from dagster_mysql import DagsterMySQLStorage, MySQLEventLogStorage
-from dagster_mysql.utils import mysql_url_from_config
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from collection_pipeline.settings import PREFIX, InvalidSetting, load_database_url
 from collection_pipeline.store.connection import collection_url
 from collection_pipeline.store.transaction import is_conflict
 
@@ -52,13 +57,27 @@ class CollectionDagsterStorage(DagsterMySQLStorage):
         self._event_log_storage = PatientEventLogStorage(mysql_url)
 
     @classmethod
+    def config_type(cls) -> UserConfigSchema:
+        """Called by Dagster to check the section: ``mysql_url`` or nothing."""
+        return {"mysql_url": dg.Field(dg.StringSource, is_required=False)}
+
+    @classmethod
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, Any]
     ) -> "CollectionDagsterStorage":
-        """Called by Dagster with the section of ``dagster.yaml``."""
-        url = collection_url(mysql_url_from_config(cast(MySqlStorageConfig, config_value)))
+        """Called by Dagster with the section of ``dagster.yaml``; raises ``InvalidSetting``."""
+        url = collection_url(config_value.get("mysql_url") or _named_address())
         with _creation_lock(url):
             return cls(url.render_as_string(hide_password=False), inst_data)
+
+
+def _named_address() -> str:
+    """Of this setting alone: a wrong other one is told by the job that uses it."""
+    address = load_database_url(os.environ, "DAGSTER_DATABASE_URL")
+    if address is None:
+        variable = f"{PREFIX}DAGSTER_DATABASE_URL"
+        raise InvalidSetting(f"set {variable} or {variable}_FILE: Dagster has no database")
+    return address
 
 
 @contextmanager
