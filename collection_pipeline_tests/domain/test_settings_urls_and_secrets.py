@@ -117,7 +117,7 @@ def test_another_database_url_is_refused_without_showing_it(name: str, url: str)
 def test_a_database_url_may_come_from_a_file(name: str, tmp_path: Path) -> None:
     """Spec section 3, R29: it holds a password, so it has the rules of a secret."""
     file = tmp_path / "url"
-    url = f"mysql://user:pl4nted-word@127.0.0.1:3306/collection"
+    url = "mysql://user:pl4nted-word@127.0.0.1:3306/collection"
     file.write_text(f"{url}\n", encoding="utf-8")
     settings = load_settings({f"{PREFIX}{name}_FILE": str(file)})
     assert {settings.database_url, settings.dagster_database_url} == {url, None}
@@ -126,7 +126,7 @@ def test_a_database_url_may_come_from_a_file(name: str, tmp_path: Path) -> None:
     for message in (twice, missing):
         assert f"{PREFIX}{name}_FILE" in message
         assert "pl4nted" not in message
-    file.write_text(f"sqlite:///pl4nted-word", encoding="utf-8")
+    file.write_text("sqlite:///pl4nted-word", encoding="utf-8")
     assert "pl4nted" not in refused(**{f"{name}_FILE": str(file)})
 
 
