@@ -17,7 +17,8 @@ from collection_pipeline_tests.kit.deploy_compose_files import (
     seconds,
 )
 from collection_pipeline_tests.kit.deploy_compose_mounts import RULES as MOUNT_RULES
-from collection_pipeline_tests.kit.deploy_processes import command_faults, parsed, role_faults
+from collection_pipeline_tests.kit.deploy_dagster import launcher_data
+from collection_pipeline_tests.kit.deploy_processes import command_faults, role_faults, understood
 from collection_pipeline_tests.kit.deploy_rules import UNREADABLE, Fault, broken_rules
 from collection_pipeline_tests.kit.deploy_secrecy import (
     ADDRESSES,
@@ -52,13 +53,19 @@ def every_process_once(compose: Compose) -> Iterator[str]:
         ("worker-host.yaml", ("added host",)),
     ):
         services = [(name, body) for where, name, body in compose.programs() if where == file]
-        commands = {
-            name: parsed(compose.command(body), compose.mounted(file, body))
-            for name, body in services
+        if len(services) != len(expected):
+            yield f"{file} has {[name for name, _ in services]}"
+        files = {
+            path: local
+            for _, body in services
+            for path, local in compose.mounted(file, body).items()
         }
+        lines = {name: compose.command(body) for name, body in services}
+        commands = understood(lines, files)
         yield from role_faults(commands.values(), expected)
         for name, body in services:
-            if commands[name].role == "daemon" and not body.get("container_name"):
+            is_daemon = name in commands and commands[name].role == "daemon"
+            if is_daemon and not body.get("container_name"):
                 yield "a second daemon could be started"
 
 
@@ -82,7 +89,15 @@ def containers_are_confined(compose: Compose) -> Iterator[str]:
             yield f"{file}: {name} may write or keeps capabilities"
         if "no-new-privileges:true" not in body.get("security_opt", []):
             yield f"{file}: {name} may become root"
-        forbidden = {"privileged", "cap_add", "network_mode", "pid", "ipc", "devices", "userns_mode"}
+        forbidden = {
+            "privileged",
+            "cap_add",
+            "network_mode",
+            "pid",
+            "ipc",
+            "devices",
+            "userns_mode",
+        }
         if forbidden & set(body):
             yield f"{file}: {name} has {sorted(forbidden & set(body))}"
         places = [volume.split(":")[0] for volume in body.get("volumes", [])]
@@ -91,7 +106,7 @@ def containers_are_confined(compose: Compose) -> Iterator[str]:
 
 
 def ports_stay_private(compose: Compose) -> Iterator[str]:
-    """Loopback, or the private network by its address: MySQL and code servers have no other wall."""
+    """Loopback, or the private network by its address: code servers have no other wall."""
     for file, port in compose.ports():
         address = r"\$\{PRIVATE_ADDRESS:\?[^}]+\}" if file != "compose.yaml" else r"127\.0\.0\.1"
         if not re.fullmatch(address + r":(\d+):\1", port):
@@ -148,7 +163,9 @@ def secrets_are_files(compose: Compose) -> Iterator[str]:
         held = frozenset(body.get("secrets", []))
         yield from value_faults(environment)
         yield from file_faults(environment, SECRETS_FOLDER, held)
-        named = {str(value).rpartition("/")[2] for key, value in environment.items() if "_FILE" in key}
+        named = {
+            str(value).rpartition("/")[2] for key, value in environment.items() if "_FILE" in key
+        }
         if name != "mysql" and (held - named or not environment.keys() >= ADDRESSES):
             yield f"{file}: {name} holds {sorted(held)} and names {sorted(named)}"
     for path in sorted(compose.folder.iterdir()):
@@ -158,7 +175,9 @@ def secrets_are_files(compose: Compose) -> Iterator[str]:
 def images_are_pinned(compose: Compose) -> Iterator[str]:
     """A release each: MySQL 8.4, and one image for all of the project's processes."""
     services = list(compose.services())
+    runs = launcher_data((compose.folder / "dagster-docker.yaml").read_text("utf-8"))
     ours = {body["image"] for _, name, body in services if name != "mysql"}
+    ours.add(yaml.safe_load(runs.config_yaml)["image"])
     if len(ours) != 1 or not re.fullmatch(r"[\w./-]+:\d+\.\d+\.\d+", next(iter(ours))):
         yield f"images {sorted(ours)}"
     for _, name, body in services:

@@ -1,17 +1,12 @@
 """Rules of each ``dagster.yaml`` and workspace that a deployment mounts, read by Dagster itself."""
 
-import os
-import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import yaml
 from dagster._config import process_config, resolve_to_config_type
-from dagster._core.definitions.run_request import InstigatorType
 from dagster._core.instance import InstanceRef
 from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster._serdes import ConfigurableClassData

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,22 +80,26 @@ class Manifests:
 
     def run_job(self) -> Body:
         """What the launcher would ask the cluster for, made by the launcher's own code."""
-        config: Body = yaml.safe_load(launcher_data(self.dagster_yaml()).config_yaml)
-        with tempfile.TemporaryDirectory() as folder:
-            cluster = Path(folder) / "cluster"
-            cluster.write_text(CLUSTER, encoding="utf-8")
-            launcher = K8sRunLauncher(
-                **{**config, "load_incluster_config": False, "kubeconfig_file": str(cluster)}
-            )
-        run = dg.DagsterRun(job_name="collection_dispatch")
-        context = K8sContainerContext.create_for_run(run, launcher, include_run_tags=True)
-        job = construct_dagster_k8s_job(
-            job_config=context.get_k8s_job_config(job_image=None, run_launcher=launcher),
-            args=["dagster", "api", "execute_run", "{}"],
-            job_name="a-run",
-            user_defined_k8s_config=context.run_k8s_config,
+        return run_job(self.dagster_yaml())
+
+
+@cache
+def run_job(dagster_yaml: str) -> Body:
+    """The Job of a run under one configuration of Dagster."""
+    config: Body = yaml.safe_load(launcher_data(dagster_yaml).config_yaml)
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Path(folder) / "cluster"
+        cluster.write_text(CLUSTER, encoding="utf-8")
+        launcher = K8sRunLauncher(
+            **{**config, "load_incluster_config": False, "kubeconfig_file": str(cluster)}
         )
-        made: Body = ApiClient().sanitize_for_serialization(job)
-        return made
-
-
+    run = dg.DagsterRun(job_name="collection_dispatch")
+    context = K8sContainerContext.create_for_run(run, launcher, include_run_tags=True)
+    job = construct_dagster_k8s_job(
+        job_config=context.get_k8s_job_config(job_image=None, run_launcher=launcher),
+        args=["dagster", "api", "execute_run", "{}"],
+        job_name="a-run",
+        user_defined_k8s_config=context.run_k8s_config,
+    )
+    made: Body = ApiClient().sanitize_for_serialization(job)
+    return made
