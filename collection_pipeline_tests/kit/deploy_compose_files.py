@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ class Compose:
         """Raises ``yaml.YAMLError``."""
         folder = deploy / "compose"
         texts = {name: (folder / name).read_text("utf-8") for name in FILES}
-        return cls(folder, {name: yaml.safe_load(text) for name, text in texts.items()})
+        return cls(folder, {name: document(text) for name, text in texts.items()})
 
     def services(self) -> Iterator[tuple[str, str, Body]]:
         """File, name and body of each service of the files that stand alone."""
@@ -58,6 +59,13 @@ class Compose:
             for service in body.get("services", {}).values():
                 for port in service.get("ports", []):
                     yield file, str(port)
+
+
+@cache
+def document(text: str) -> Body:
+    """One file; nobody changes what was read."""
+    body: Body = yaml.safe_load(text)
+    return body
 
 
 def seconds(duration: str) -> float:

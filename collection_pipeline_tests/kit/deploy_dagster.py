@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ OWN = {"run_launcher", "local_artifact_storage"}
 FIRST, ADDED = "collection_pipeline", "collection_worker_"
 
 
+@cache
 def launcher_data(text: str) -> ConfigurableClassData:
     """The run launcher that Dagster would make; raises ``ValueError`` for what it refuses."""
     with tempfile.TemporaryDirectory() as folder:
@@ -32,13 +34,15 @@ def launcher_data(text: str) -> ConfigurableClassData:
     return data
 
 
-def configuration_faults(text: str) -> Iterator[str]:
+@cache
+def configuration_faults(text: str) -> tuple[str, ...]:
     """Dagster's own schema, and that of the run launcher's class."""
     data = launcher_data(text)
     schema = resolve_to_config_type(_class_of(data).config_type())
     result = process_config(schema, yaml.safe_load(data.config_yaml))
-    if not result.success:
-        yield f"{data.class_name} refuses it: {[one.message for one in result.errors or []]}"
+    if result.success:
+        return ()
+    return (f"{data.class_name} refuses it: {[one.message for one in result.errors or []]}",)
 
 
 def _class_of(data: ConfigurableClassData) -> Any:
@@ -46,16 +50,19 @@ def _class_of(data: ConfigurableClassData) -> Any:
     return getattr(module, data.class_name)
 
 
-def difference_faults(text: str) -> Iterator[str]:
+@cache
+def difference_faults(text: str) -> tuple[str, ...]:
     """What holds on one host holds on several: storage, monitoring, retention, no telemetry."""
     ours, root = yaml.safe_load(text), yaml.safe_load((ROOT / "dagster.yaml").read_text("utf-8"))
     for body in (ours, root):
         for section in OWN:
             body.pop(section, None)
         body["run_queue"].pop("max_concurrent_runs")
-    for section in ours.keys() | root.keys():
-        if ours.get(section) != root.get(section):
-            yield f"{section}: {ours.get(section)} instead of {root.get(section)}"
+    return tuple(
+        f"{section}: {ours.get(section)} instead of {root.get(section)}"
+        for section in ours.keys() | root.keys()
+        if ours.get(section) != root.get(section)
+    )
 
 
 def slot_faults(text: str, hosts: int) -> Iterator[str]:

@@ -50,7 +50,7 @@ def schema_refuses(body: str, release: str) -> str | None:
         kubernetes_validate.ValidationError,
         kubernetes_validate.SchemaNotFoundError,
     ) as refused:
-        return str(refused)[:300]
+        return f"{type(refused).__name__} {refused}"[:300]
     return None
 
 

@@ -50,8 +50,9 @@ class Manifests:
         bodies: list[Body] = []
         for name in sorted(texts):
             if name.endswith(".yaml") and name != CRONJOB:
-                bodies += yaml.safe_load_all(texts[name])
-        return cls(bodies, yaml.safe_load(texts[EXAMPLE]), texts)
+                bodies += documents(texts[name])
+        (example,) = documents(texts[EXAMPLE])
+        return cls(bodies, example, texts)
 
     def of(self, kind: str) -> dict[str, Body]:
         """The objects of one kind by name."""
@@ -81,6 +82,12 @@ class Manifests:
     def run_job(self) -> Body:
         """What the launcher would ask the cluster for, made by the launcher's own code."""
         return run_job(self.dagster_yaml())
+
+
+@cache
+def documents(text: str) -> tuple[Body, ...]:
+    """The objects of one file; nobody changes them."""
+    return tuple(yaml.safe_load_all(text))
 
 
 @cache

@@ -112,9 +112,9 @@ def rights_are_narrow(manifests: Manifests) -> Iterator[str]:
             yield f"{name} is {pod['serviceAccountName']}"
         if pod.get("automountServiceAccountToken") is not launches:
             yield f"{name}: token {pod.get('automountServiceAccountToken')}"
-    for account in manifests.of("ServiceAccount").values():
-        if account.get("automountServiceAccountToken") is not False:
-            yield f"every pod of {account['metadata']['name']} has a token"
+    for name, body in manifests.of("ServiceAccount").items():
+        if body.get("automountServiceAccountToken") is not False:
+            yield f"every pod of {name} has a token"
 
 
 def what_is_named_is_there(manifests: Manifests) -> Iterator[str]:

@@ -55,7 +55,8 @@ class Units:
 
     def last(self, unit: str, key: str) -> str | None:
         """The value that holds."""
-        return (self.values(unit, key) or [None])[-1]
+        values = self.values(unit, key)
+        return values[-1] if values else None
 
     def words(self, unit: str) -> list[str]:
         """The command line."""
@@ -201,8 +202,8 @@ def secrets_are_credentials(units: Units) -> Iterator[str]:
     example = (units.folder / "settings.env.example").read_text("utf-8")
     for line in example.splitlines():
         yield from value_faults({line.lstrip("#").split("=")[0]: ""} if "=" in line else {})
-    for path in units.folder.rglob("*.*"):
-        yield from literal_faults(path.read_text("utf-8") if path.is_file() else "")
+    for file in units.folder.rglob("*.*"):
+        yield from literal_faults(file.read_text("utf-8") if file.is_file() else "")
 
 
 def schedules_are_in_one_place(units: Units) -> Iterator[str]:
