@@ -1,8 +1,9 @@
 """Every setting: its environment name, default, unit and bounds, in one flat list (spec section 3).
 
-Values come from the environment with the prefix ``COLLECTION_``; secrets may also come from a file
-named by ``COLLECTION_<NAME>_FILE``. A wrong value is one clear ``InvalidSetting`` that names the
-variable and never shows a secret. Zero and negative numbers are refused.
+Values come from the environment with the prefix ``COLLECTION_``; secrets and the addresses of the
+databases may also come from a file named by ``COLLECTION_<NAME>_FILE``. A wrong value is one clear
+``InvalidSetting`` that names the variable and never shows a secret. Zero and negative numbers are
+refused.
 """
 
 import re
@@ -151,8 +152,8 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         webhook_format=_choice(environ, "WEBHOOK_FORMAT", WEBHOOK_FORMATS),
         morning_hook=_function_name(environ, "MORNING_HOOK"),
         dagster_ui_url=_page_url(environ, "DAGSTER_UI_URL"),
-        database_url=_database_url(environ, "DATABASE_URL"),
-        dagster_database_url=_database_url(environ, "DAGSTER_DATABASE_URL"),
+        database_url=load_database_url(environ, "DATABASE_URL"),
+        dagster_database_url=load_database_url(environ, "DAGSTER_DATABASE_URL"),
         secrets=_secrets(environ),
     )
     _check_lease(settings)
@@ -264,8 +265,9 @@ def _check_webhook(url: str | None) -> None:
         )
 
 
-def _database_url(environ: Mapping[str, str], name: str) -> str | None:
-    text = environ.get(PREFIX + name, "").strip()
+def load_database_url(environ: Mapping[str, str], name: str) -> str | None:
+    """The address called ``name``, from its variable or its file; raises ``InvalidSetting``."""
+    text = _secret(environ, name)
     if not text:
         return None
     try:

@@ -75,7 +75,9 @@ def env() -> None:
         "DAGSTER_DISABLE_TELEMETRY": "yes",
     }
     for name, value in exports.items():
-        print(f"export {name}={shlex.quote(value)}")
+        # A process that is told both refuses to choose.
+        if f"{name}_FILE" not in os.environ:
+            print(f"export {name}={shlex.quote(value)}")
 
 
 class NoDagsterDatabase(NoDatabase):

@@ -106,7 +106,8 @@ def _environment(url: str, dagster_url: str, simulator: SimulatorServer) -> dict
 @contextmanager
 def _own_environment(folder: Path) -> Iterator[None]:
     """The private server lives below ``folder``, whatever database the caller has named."""
-    names = (f"{PREFIX}HOME", f"{PREFIX}DATABASE_URL", f"{PREFIX}DAGSTER_DATABASE_URL")
+    urls = (f"{PREFIX}DATABASE_URL", f"{PREFIX}DAGSTER_DATABASE_URL")
+    names = (f"{PREFIX}HOME", *urls, *(f"{url}_FILE" for url in urls))
     before = {name: os.environ.pop(name) for name in names if name in os.environ}
     os.environ[f"{PREFIX}HOME"] = str(folder)
     try:

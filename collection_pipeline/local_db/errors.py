@@ -18,6 +18,10 @@ class HomeIsNoFolder(LocalDatabaseError):
     """The private server and its state live in a folder: COLLECTION_HOME names a file."""
 
 
+class AddressFileUnreadable(LocalDatabaseError):
+    """The file that holds a database's address cannot be read."""
+
+
 class ServerMissing(LocalDatabaseError):
     """No MySQL or MariaDB server was found: install the package mysql-server-core or
     mariadb-server-core, or set COLLECTION_DATABASE_URL to a server that runs already."""

@@ -2,7 +2,8 @@
 
 Invariant: at most one server per folder. Start, stop and status take the same file lock, starting
 a running server changes nothing, and a pid file whose process is dead or somebody else's counts
-as stopped. With COLLECTION_DATABASE_URL set nothing is ever started: that server is used.
+as stopped. With COLLECTION_DATABASE_URL or COLLECTION_DATABASE_URL_FILE set nothing is ever
+started: that server is used.
 """
 
 import fcntl
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from collection_pipeline.local_db.accounts import account_statements
 from collection_pipeline.local_db.discovery import Preference, find_server
+from collection_pipeline.local_db.errors import AddressFileUnreadable
 from collection_pipeline.local_db.home import database_folder
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.local_db.server_binary import ServerKind
@@ -83,13 +85,24 @@ def local_status() -> LocalDatabase | None:
 
 def _named_by_environment() -> LocalDatabase | None:
     """Dagster's database is then the one named, or `collection_dagster` on the same server."""
-    url = os.environ.get("COLLECTION_DATABASE_URL")
+    url = _address("COLLECTION_DATABASE_URL")
     if not url:
         return None
-    dagster_url = os.environ.get("COLLECTION_DAGSTER_DATABASE_URL")
+    dagster_url = _address("COLLECTION_DAGSTER_DATABASE_URL")
     if not dagster_url:
         dagster_url = urlunsplit(urlsplit(url)._replace(path=f"/{DAGSTER_DATABASE}"))
     return LocalDatabase(url, dagster_url)
+
+
+def _address(variable: str) -> str:
+    """From the variable or its file, empty where neither is set."""
+    file_name = os.environ.get(f"{variable}_FILE", "").strip()
+    if not file_name:
+        return os.environ.get(variable, "")
+    try:
+        return Path(file_name).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise AddressFileUnreadable(f"{variable}_FILE") from None
 
 
 def _server(folder: Path, state: ServerState) -> PrivateServer:

@@ -6,22 +6,26 @@ was none, at REPEATABLE READ: two runs that evaluate a check at the same time lo
 one of them would fail by a deadlock. And a host that is cut off must not hold up the others: no
 session is without limits, and the lock for making the tables is taken only where some are missing.
 Everything else is dagster-mysql's.
+
+Where ``dagster.yaml`` names no URL, each process reads COLLECTION_DAGSTER_DATABASE_URL or its file,
+so that one ``dagster.yaml`` fits every way of deployment and holds no password (R29).
 """
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
+import dagster as dg
+from dagster._config import UserConfigSchema
 from dagster._core.events.log import EventLogEntry
-from dagster._core.storage.config import MySqlStorageConfig
 from dagster._core.storage.event_log.schema import SqlEventLogStorageMetadata
 from dagster._core.storage.runs.schema import RunStorageSqlMetadata
 from dagster._core.storage.schedules.schema import ScheduleStorageSqlMetadata
 from dagster._serdes import ConfigurableClassData
 from dagster_mysql import DagsterMySQLStorage
-from dagster_mysql.utils import mysql_url_from_config
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
@@ -33,6 +37,7 @@ from collection_pipeline.orchestration.dagster_sessions import (
     RecycledScheduleStorage,
     bounded_url,
 )
+from collection_pipeline.settings import PREFIX, InvalidSetting, load_database_url
 from collection_pipeline.store.connection import collection_url
 from collection_pipeline.store.transaction import is_conflict
 
@@ -85,14 +90,28 @@ class CollectionDagsterStorage(DagsterMySQLStorage):
         super(DagsterMySQLStorage, self).__init__()  # type: ignore[no-untyped-call]
 
     @classmethod
+    def config_type(cls) -> UserConfigSchema:
+        """Called by Dagster to check the section: ``mysql_url`` or nothing."""
+        return {"mysql_url": dg.Field(dg.StringSource, is_required=False)}
+
+    @classmethod
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, Any]
     ) -> "CollectionDagsterStorage":
-        """Called by Dagster with the section of ``dagster.yaml``."""
-        given = mysql_url_from_config(cast(MySqlStorageConfig, config_value))
+        """Called by Dagster with the section of ``dagster.yaml``; raises ``InvalidSetting``."""
+        given = config_value.get("mysql_url") or _named_address()
         url = bounded_url(collection_url(given))
         with _creation_lock(url):
             return cls(url.render_as_string(hide_password=False), inst_data)
+
+
+def _named_address() -> str:
+    """Of this setting alone: a wrong other one is told by the job that uses it."""
+    address = load_database_url(os.environ, "DAGSTER_DATABASE_URL")
+    if address is None:
+        variable = f"{PREFIX}DAGSTER_DATABASE_URL"
+        raise InvalidSetting(f"set {variable} or {variable}_FILE: Dagster has no database")
+    return address
 
 
 @contextmanager

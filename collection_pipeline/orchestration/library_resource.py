@@ -8,6 +8,7 @@ from dataclasses import replace
 import dagster as dg
 
 from collection_pipeline.ingest.assembly import LibraryIngestion, assemble_ingest
+from collection_pipeline.orchestration.queue_address import queue_address
 from collection_pipeline.platforms.library.service_key import SECRET_NAME
 from collection_pipeline.settings import Settings, load_settings
 from collection_pipeline.store.migration import require_current_schema
@@ -16,7 +17,7 @@ from collection_pipeline.store.migration import require_current_schema
 class LibraryRegister(dg.ConfigurableResource["LibraryRegister"]):
     """The register of public libraries: its tables, and the portal that it is read from."""
 
-    database_url: str
+    database_url: str = ""
     service_key: str = ""
 
     def settings(self) -> Settings:
@@ -29,7 +30,8 @@ class LibraryRegister(dg.ConfigurableResource["LibraryRegister"]):
     @contextmanager
     def ingestion(self) -> Iterator[LibraryIngestion]:
         """The ingest over the register; connections are given back at the end."""
-        ingestion = assemble_ingest(self.settings(), self.database_url)
+        settings = self.settings()
+        ingestion = assemble_ingest(settings, queue_address(self.database_url, settings))
         try:
             with ingestion.engine.connect() as connection:
                 require_current_schema(connection)

@@ -9,6 +9,7 @@ import dagster as dg
 
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble
 from collection_pipeline.orchestration.library_resource import LibraryRegister
+from collection_pipeline.orchestration.queue_address import named_queue, queue_address
 from collection_pipeline.settings import PREFIX, Settings, load_settings
 from collection_pipeline.store.migration import require_current_schema
 
@@ -42,7 +43,7 @@ class Notifier(dg.ConfigurableResource["Notifier"]):
 class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
     """The durable work queue: cycles, leases, cursors and budgets, all in MySQL."""
 
-    database_url: str
+    database_url: str = ""
 
     @contextmanager
     def pipeline(
@@ -60,7 +61,7 @@ class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
         settings = clients.settings()
         if notifier is not None:
             settings = notifier.applied_to(settings)
-        pipeline = assemble(settings, self.database_url)
+        pipeline = assemble(settings, queue_address(self.database_url, settings))
         try:
             if migrated:
                 with pipeline.engine.connect() as connection:
@@ -77,11 +78,11 @@ def secret(name: str) -> str:
 
 
 RESOURCES = {
-    "queue": CollectionQueue(database_url=dg.EnvVar(f"{PREFIX}DATABASE_URL")),
+    "queue": CollectionQueue(database_url=named_queue()),
     "platform_clients": PlatformClients(saramin_access_key=secret("SARAMIN_ACCESS_KEY")),
     "notifier": Notifier(webhook_url=secret("WEBHOOK_URL")),
     "library": LibraryRegister(
-        database_url=dg.EnvVar(f"{PREFIX}DATABASE_URL"),
+        database_url=named_queue(),
         service_key=secret("LIBRARY_SERVICE_KEY"),
     ),
 }

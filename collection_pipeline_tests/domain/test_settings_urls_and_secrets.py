@@ -113,6 +113,23 @@ def test_another_database_url_is_refused_without_showing_it(name: str, url: str)
     assert "pl4nted" not in message
 
 
+@pytest.mark.parametrize("name", ["DATABASE_URL", "DAGSTER_DATABASE_URL"])
+def test_a_database_url_may_come_from_a_file(name: str, tmp_path: Path) -> None:
+    """Spec section 3, R29: it holds a password, so it has the rules of a secret."""
+    file = tmp_path / "url"
+    url = "mysql://user:pl4nted-word@127.0.0.1:3306/collection"
+    file.write_text(f"{url}\n", encoding="utf-8")
+    settings = load_settings({f"{PREFIX}{name}_FILE": str(file)})
+    assert {settings.database_url, settings.dagster_database_url} == {url, None}
+    twice = refused(**{name: url, f"{name}_FILE": str(file)})
+    missing = refused(**{f"{name}_FILE": str(tmp_path / "nowhere")})
+    for message in (twice, missing):
+        assert f"{PREFIX}{name}_FILE" in message
+        assert "pl4nted" not in message
+    file.write_text("sqlite:///pl4nted-word", encoding="utf-8")
+    assert "pl4nted" not in refused(**{f"{name}_FILE": str(file)})
+
+
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_a_secret_comes_from_the_environment_or_from_a_file(name: str, tmp_path: Path) -> None:
     """Spec section 3: each also as ``..._FILE``."""

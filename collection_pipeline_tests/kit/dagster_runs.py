@@ -8,10 +8,14 @@ from collection_pipeline.definitions import defs
 
 
 def run_job(
-    name: str, instance: dg.DagsterInstance, config: dict[str, Any] | None = None
+    name: str,
+    instance: dg.DagsterInstance,
+    config: dict[str, Any] | None = None,
+    *,
+    definitions: dg.Definitions = defs,
 ) -> dg.ExecuteInProcessResult:
     """One run of the job called ``name``; what fails in it is raised."""
-    job = defs.resolve_job_def(name)
+    job = definitions.resolve_job_def(name)
     return job.execute_in_process(run_config=config, instance=instance)
 
 

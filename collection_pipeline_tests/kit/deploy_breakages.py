@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from collection_pipeline_tests.kit.deploy_host_breakages import HOST_CHANGES
+
 
 @dataclass(frozen=True)
 class Breakage:
@@ -119,8 +121,18 @@ IMAGE: tuple[Change, ...] = (
         "RUN pip install x --no-index && useradd",
         "the image has two stages",
     ),
-    ("other-base", "FROM python:3.11-slim\nRUN", "FROM python:3\nRUN", "the image has two stages"),
-    ("unhashed", "--require-hashes -r requirements.lock", "-r requirements.lock", HASHED),
+    (
+        "other-base",
+        "FROM python:3.11.14-slim-bookworm\nRUN",
+        "FROM python:3.11-slim\nRUN",
+        "the image has two stages",
+    ),
+    (
+        "unhashed",
+        "--require-hashes -r requirements-deploy.lock",
+        "-r requirements-deploy.lock",
+        HASHED,
+    ),
     ("from-index", "--no-deps --no-index /wheels", "--no-deps /wheels", HASHED),
     ("shell-entry", '["collection-pipeline"]', '["sh", "-c"]', "the image runs the program"),
     ("named-user", "USER 10001:10001", "USER collection", "the image is not root"),
@@ -139,6 +151,7 @@ BREAKAGES = tuple(
         "kubernetes/library-ingest-cronjob.yaml": CRONJOB,
         "cron/library-ingest.sh": SCRIPT,
         "Dockerfile": IMAGE,
+        **HOST_CHANGES,
     }.items()
     for name, old, new, rule in changes
 )

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from collection_pipeline_tests.kit.deploy_rules import Fault, broken_rules
 
-SENT = {"pyproject.toml", "setup.cfg", "requirements.lock", "requirements-dev.lock"}
+SENT = {"pyproject.toml", "setup.cfg", "requirements-deploy.lock", "requirements-dev.lock"}
+BASE = "python:3.11.14-slim-bookworm"
 SENT |= {"collection_pipeline"}
 
 
@@ -42,7 +43,7 @@ def image_faults(deploy: Path) -> list[Fault]:
 def two_stages(image: Image) -> Iterator[str]:
     """The builder's tools stay behind."""
     bases = [stage[0][1].split()[0] for stage in image.stages]
-    if bases != ["python:3.11-slim", "python:3.11-slim"]:
+    if bases != [BASE, BASE]:
         yield f"built on {bases}"
     if any(word == "RUN" and "pip" in rest for word, rest in image.stages[-1]):
         yield "the final stage installs packages"
@@ -55,7 +56,7 @@ def packages_are_hashed(image: Image) -> Iterator[str]:
     for call in calls:
         if not re.search(r"--require-hashes -r \S+\.lock|--no-index", call):
             yield call.strip()
-    if not any("--require-hashes -r requirements.lock" in call for call in calls):
+    if not any("--require-hashes -r requirements-deploy.lock" in call for call in calls):
         yield "the locked packages are not installed"
 
 

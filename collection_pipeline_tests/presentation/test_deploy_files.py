@@ -12,15 +12,19 @@ from pathlib import Path
 import pytest
 
 from collection_pipeline_tests.kit.deploy_breakages import BREAKAGES, Breakage
+from collection_pipeline_tests.kit.deploy_compose import RULES as COMPOSE_RULES
 from collection_pipeline_tests.kit.deploy_cron import RULES as CRON_RULES
 from collection_pipeline_tests.kit.deploy_cronjob import RULES as CRONJOB_RULES
 from collection_pipeline_tests.kit.deploy_files import DEPLOY, check_of, faults
 from collection_pipeline_tests.kit.deploy_image import RULES as IMAGE_RULES
+from collection_pipeline_tests.kit.deploy_kubernetes import RULES as KUBERNETES_RULES
+from collection_pipeline_tests.kit.deploy_systemd import RULES as SYSTEMD_RULES
 from collection_pipeline_tests.kit.terraform_module import TerraformModule
 from collection_pipeline_tests.kit.terraform_rules import RULES as TERRAFORM_RULES
 
 BROKEN = Path(__file__).parent / "broken_deploy_files"
 RULES = {*TERRAFORM_RULES, *CRONJOB_RULES, *CRON_RULES, *IMAGE_RULES}
+RULES |= {*COMPOSE_RULES, *KUBERNETES_RULES, *SYSTEMD_RULES}
 # What the one fault of each broken copy is.
 BROKEN_RULE = {
     "Dockerfile": "the image is not root",
@@ -32,10 +36,38 @@ BROKEN_RULE = {
     "aws/task.tf": "secrets reach the task through parameters only",
     "aws/variables.tf": "the schedule is off until its variable says otherwise",
     "aws/versions.tf": "releases are bounded",
+    "compose/compose.yaml": "Compose's containers may end slowly",
+    "compose/dagster-docker.yaml": "Compose's run containers are confined",
+    "compose/dagster.yaml": "Dagster reads Compose's files",
+    "compose/docker-runs.yaml": "the Compose files follow the specification",
+    "compose/first-host.yaml": "Compose's ports stay private",
+    "compose/make-secrets.sh": "Compose's passwords are random and private",
+    "compose/mysql-init.sh": "Compose's accounts are narrow",
+    "compose/worker-host.yaml": "Compose runs every process once",
+    "compose/workspace-hosts.yaml": "Compose's schedules are in one place",
+    "compose/workspace.yaml": "Compose's schedules are in one place",
     "cron/library-ingest.crontab": "cron calls the script each hour",
     "cron/library-ingest.env.example": "cron starts nothing until it is switched on",
     "cron/library-ingest.sh": "cron repeats only what may be tried later",
+    "kubernetes/access.yaml": "Kubernetes' rights are narrow",
+    "kubernetes/code-server.yaml": "Kubernetes' pods are watched",
+    "kubernetes/configuration.yaml": "the manifests follow Kubernetes' schema",
+    "kubernetes/daemon.yaml": "Kubernetes' commands are real",
     "kubernetes/library-ingest-cronjob.yaml": "the CronJob is created suspended",
+    "kubernetes/migrate-job.yaml": "Kubernetes' images are pinned",
+    "kubernetes/namespace.yaml": "Kubernetes' pods are confined",
+    "kubernetes/operations.yaml": "the manifests follow Kubernetes' schema",
+    "kubernetes/secret.yaml.example": "Kubernetes' secrets are files",
+    "kubernetes/webserver.yaml": "Kubernetes' pods are confined",
+    "systemd/collection-.service.d/10-shared.conf": "systemd's secrets are credentials",
+    "systemd/collection-code-server.service": "systemd's services are restarted",
+    "systemd/collection-daemon.service": "systemd has no complaint",
+    "systemd/collection-migrate.service": "systemd's commands are real",
+    "systemd/collection-operations.service": "systemd's secrets are credentials",
+    "systemd/collection-webserver.service": "systemd's addresses are private",
+    "systemd/collection-worker.service": "systemd's addresses are private",
+    "systemd/settings.env.example": "systemd's settings are told",
+    "systemd/workspace.yaml": "systemd's schedules are in one place",
 }
 
 
