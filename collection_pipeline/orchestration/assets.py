@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from collection_pipeline.collection.slice_processor import SliceReport
+from collection_pipeline.orchestration.pipeline_job import OWNERS, Concern, concern_tags
 
 POSTINGS_KEY = dg.AssetKey("job_postings")
 CYCLES_KEY = dg.AssetKey("collection_cycles")
@@ -17,7 +18,10 @@ job_postings = dg.AssetSpec(
         "slice adds a materialization with the number of distinct postings it stored."
     ),
     kinds={"mysql"},
-    group_name="collection",
+    owners=OWNERS,
+    tags=concern_tags(Concern.COLLECTION),
+    group_name=Concern.COLLECTION.value,
+    deps=[CYCLES_KEY],
 )
 collection_cycles = dg.AssetSpec(
     CYCLES_KEY,
@@ -27,7 +31,9 @@ collection_cycles = dg.AssetSpec(
         "seconds and seconds waited, which the UI plots."
     ),
     kinds={"mysql"},
-    group_name="collection",
+    owners=OWNERS,
+    tags=concern_tags(Concern.COLLECTION),
+    group_name=Concern.COLLECTION.value,
 )
 sla_snapshot = dg.AssetSpec(
     SNAPSHOT_KEY,
@@ -38,23 +44,27 @@ sla_snapshot = dg.AssetSpec(
         "how many of the `sources` had not ended well by then. A final snapshot never changes."
     ),
     kinds={"mysql"},
-    group_name="collection",
+    owners=OWNERS,
+    tags=concern_tags(Concern.MORNING),
+    group_name=Concern.MORNING.value,
     deps=[CYCLES_KEY],
 )
 ASSETS = [job_postings, collection_cycles, sla_snapshot]
 
 
-def slice_events(report: SliceReport) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
-    """The events of one stored or lost slice; numbers only, never a payload."""
-    metadata: dict[str, str | int | float] = {
-        "cycle_id": report.cycle_id,
-        "source_id": report.job_source_id,
+def slice_events(
+    report: SliceReport, operations_page_url: str | None = None
+) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
+    """The events of one stored or lost slice; numbers and a link, never a payload."""
+    metadata: dict[str, str | int | float | dg.UrlMetadataValue] = {
         "source": report.label,
-        "platform": report.platform,
-        "run_date": report.run_date.isoformat(),
         "status": report.status.value if report.status else "LOST",
         "reason": report.reason or "",
         "detail": report.detail or "",
+        "platform": report.platform,
+        "run_date": report.run_date.isoformat(),
+        "cycle_id": report.cycle_id,
+        "source_id": report.job_source_id,
         "list_pages": report.list_pages,
         "postings": report.postings,
         "detail_requests": report.details,
@@ -62,6 +72,10 @@ def slice_events(report: SliceReport) -> Iterator[dg.AssetObservation | dg.Asset
         "seconds": round(report.seconds, 3),
         "seconds_waited": round(report.seconds_waited, 3),
     }
+    if operations_page_url is not None:
+        metadata["source_page"] = dg.MetadataValue.url(
+            f"{operations_page_url}/sources/{report.job_source_id}"
+        )
     yield dg.AssetObservation(CYCLES_KEY, metadata=metadata)
     if report.status is not None and report.postings:
         yield dg.AssetMaterialization(

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from collection_pipeline.collection.assembly import CollectionPipeline
 from collection_pipeline.domain.outage import DatabaseUnavailable
+from collection_pipeline.orchestration.pipeline_job import Concern, concern_tags
 from collection_pipeline.orchestration.resources import (
     CollectionQueue,
     Notifier,
@@ -28,6 +29,7 @@ NO_STEP_FAILED = "no step failed: its process died, or it went over its longest 
     name="run_failure_sensor",
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    tags=concern_tags(Concern.UPKEEP),
     description=(
         "A failed run of this code location becomes a notification: the first one of a job and "
         "day, with run id, step and kind of error, never with the error's text."
@@ -75,7 +77,10 @@ def failure_in_words(context: dg.RunFailureSensorContext) -> str:
 
 
 def _kind(event: dg.DagsterEvent) -> str:
-    """The class of what the step's own code raised, below the error that Dagster makes of it."""
+    """The class of what the step's own code raised, below what is made of it."""
+    told = event.step_failure_data.user_failure_data
+    if told is not None and "kind" in told.metadata:
+        return str(told.metadata["kind"].value)
     error = event.step_failure_data.error
     while error is not None and error.cause is not None:
         error = error.cause

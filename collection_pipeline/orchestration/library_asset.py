@@ -9,6 +9,7 @@ import dataclasses
 import dagster as dg
 
 from collection_pipeline.ingest.report import IngestReport
+from collection_pipeline.orchestration.pipeline_job import OWNERS, Concern, concern_tags
 from collection_pipeline.store.ingest_runs import IngestStatus
 
 LIBRARIES_KEY = dg.AssetKey("public_libraries")
@@ -22,7 +23,9 @@ public_libraries = dg.AssetSpec(
         "rows, which the UI plots; one that found another at work adds an observation, SKIPPED."
     ),
     kinds={"mysql"},
-    group_name="libraries",
+    owners=OWNERS,
+    tags=concern_tags(Concern.LIBRARIES),
+    group_name=Concern.LIBRARIES.value,
 )
 
 

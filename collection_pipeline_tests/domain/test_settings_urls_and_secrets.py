@@ -180,6 +180,7 @@ def test_a_webhook_without_https_is_refused_and_not_shown(address: str) -> None:
         ("DAGSTER_UI_URL", "javascript:alert(1)"),
         ("DAGSTER_UI_URL", "http://user:word@host"),
         ("DAGSTER_UI_URL", 'http://host/"><script>'),
+        ("OPERATIONS_PAGE_URL", "javascript:alert(1)"),
     ],
 )
 def test_a_wrong_choice_name_or_page_address_is_refused_by_name(name: str, wrong: str) -> None:

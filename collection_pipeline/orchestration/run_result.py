@@ -1,0 +1,29 @@
+"""What a run did, in one short tag: the only text of ours that the list of runs shows (R45).
+
+Invariant: a title never decides how a run ends. Where it cannot be written, the run's log says so
+and the run goes on; truth is in the tables.
+"""
+
+import dagster as dg
+
+RESULT_TAG = "collection/result"
+MOST_RESULT_CHARS = 120
+"""The list of runs has room for about two lines of it."""
+RunContext = dg.OpExecutionContext | dg.AssetCheckExecutionContext
+
+
+def show_result(context: RunContext, words: str) -> str:
+    """Title the run with ``words``, and give them back for the op's own metadata."""
+    try:
+        context.instance.add_run_tags(context.run.run_id, {RESULT_TAG: shortened(words)})
+    except Exception as error:
+        context.log.warning("the run could not be titled: %s", type(error).__name__)
+    return words
+
+
+def shortened(words: str) -> str:
+    """One line that fits the list."""
+    line = " ".join(words.split())
+    if len(line) <= MOST_RESULT_CHARS:
+        return line
+    return line[: MOST_RESULT_CHARS - 1].rstrip() + "…"
