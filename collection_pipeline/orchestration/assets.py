@@ -15,7 +15,8 @@ job_postings = dg.AssetSpec(
     POSTINGS_KEY,
     description=(
         "Postings collected from aggregators and company boards (table `job_postings`). Every "
-        "slice adds a materialization with the number of distinct postings it stored."
+        "slice adds a materialization with the number of distinct postings it stored. Written by "
+        "the job `collection_dispatch`."
     ),
     kinds={"mysql"},
     owners=OWNERS,
@@ -27,8 +28,9 @@ collection_cycles = dg.AssetSpec(
     CYCLES_KEY,
     description=(
         "One cycle a source and KST day (table `job_posting_collection_cycles`), the source of "
-        "truth of the queue. Every slice adds an observation with pages, postings, details, "
-        "seconds and seconds waited, which the UI plots."
+        "truth of the queue. Every slice of the job `collection_dispatch` adds an observation: "
+        "how it ended, and pages, postings, detail requests, seconds and seconds waited, which "
+        "the UI plots. Its checks are those of the queue and of the machine."
     ),
     kinds={"mysql"},
     owners=OWNERS,
@@ -41,7 +43,8 @@ sla_snapshot = dg.AssetSpec(
         "Where every source stood at the cutoff, 09:00 in Seoul (tables "
         "`job_posting_collection_sla_snapshots` and `..._items`). Each day's header that ended "
         "CAPTURED, MISSED or NOT_APPLICABLE adds one materialization; the UI plots `late_count`, "
-        "how many of the `sources` had not ended well by then. A final snapshot never changes."
+        "how many of the `sources` had not ended well by then. A final snapshot never changes. "
+        "Written by the job `sla_snapshot`; MISSED by `sla_snapshot_recovery` or any tick."
     ),
     kinds={"mysql"},
     owners=OWNERS,
@@ -63,8 +66,9 @@ def slice_events(
         "detail": report.detail or "",
         "platform": report.platform,
         "run_date": report.run_date.isoformat(),
-        "cycle_id": report.cycle_id,
-        "source_id": report.job_source_id,
+        # Texts, since the UI plots every number.
+        "cycle_id": str(report.cycle_id),
+        "source_id": str(report.job_source_id),
         "list_pages": report.list_pages,
         "postings": report.postings,
         "detail_requests": report.details,

@@ -17,12 +17,14 @@ from collection_pipeline.orchestration.resources import (
     Notifier,
     PlatformClients,
 )
+from collection_pipeline.orchestration.run_result import RESULT_TAG, shortened
+from collection_pipeline.orchestration.told_failure import FAILED
 from collection_pipeline.store.migration import SchemaBehind
 
 OUTAGES = (DatabaseUnavailable, SchemaBehind, SQLAlchemyError)
 SENDING_SECONDS = 20.0
 """No message is begun after that: Dagster gives a sensor's tick 60 s. Later ticks send the rest."""
-NO_STEP_FAILED = "no step failed: its process died, or it went over its longest time"
+NO_STEP_FAILED = "no step failed: its process died, did not start, or went over its longest time"
 
 
 @dg.run_failure_sensor(
@@ -32,7 +34,8 @@ NO_STEP_FAILED = "no step failed: its process died, or it went over its longest 
     tags=concern_tags(Concern.UPKEEP),
     description=(
         "A failed run of this code location becomes a notification: the first one of a job and "
-        "day, with run id, step and kind of error, never with the error's text."
+        "day, with run id, step and kind of error, never with the error's text. A run whose "
+        "process died gets its title `collection/result` here."
     ),
 )
 def run_failure_sensor(
@@ -41,8 +44,11 @@ def run_failure_sensor(
     platform_clients: PlatformClients,
     notifier: Notifier,
 ) -> dg.SkipReason | None:
-    """Notes the failure in the outbox, then delivers what is due."""
+    """Titles a run that could not do so itself, notes the failure, then delivers what is due."""
     run = context.dagster_run
+    if RESULT_TAG not in run.tags:
+        title = {RESULT_TAG: shortened(FAILED + failure_in_words(context))}
+        context.instance.add_run_tags(run.run_id, title)
     try:
         with queue.pipeline(platform_clients, notifier) as pipeline:
             pipeline.notifications.note_run_failed(

@@ -21,7 +21,8 @@ from collection_pipeline.store.migration import SchemaBehind
 from collection_pipeline.store.transaction import is_lost, mysql_error_code
 
 MOST_SENTENCE_CHARS = 500
-MOST_FRAMES = 8
+MOST_FRAMES = 10
+PACKAGE = f"{os.sep}collection_pipeline{os.sep}"
 REFUSED_LOGIN = frozenset({1044, 1045, 1049, 1698})
 """MySQL: no such user, password, database, or no right to it."""
 
@@ -50,15 +51,24 @@ def sentence_of(error: Exception) -> str:
 
 
 def where_of(error: Exception) -> dict[str, str]:
-    """Places only, the innermost last: a line of source or a value could hold anything."""
-    frames = traceback.extract_tb(error.__traceback__)[-MOST_FRAMES:]
-    places = [f"{Path(one.filename).name}:{one.lineno} in {one.name}" for one in frames]
-    return {"kind": type(error).__name__, "where": places[-1], "trace": "\n".join(places)}
+    """Kind and places, our own and the innermost: a line of source could hold anything."""
+    frames = list(traceback.extract_tb(error.__traceback__))
+    own = [one for one in frames if PACKAGE in one.filename]
+    places = [_place(one) for one in [*own, frames[-1]]]
+    return {
+        "kind": type(error).__name__,
+        "where": _place(own[-1] if own else frames[-1]),
+        "trace": "\n".join(dict.fromkeys(places[-MOST_FRAMES:])),
+    }
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
 
 
 def _said(error: Exception) -> str:
     if isinstance(error, DBAPIError):
-        return f"the queue's database answers: {error.orig}"
+        return f"the queue's database answers {_mysql_words(error)}"
     if isinstance(error, DatabaseUnavailable | SchemaBehind | TickFailed | SnapshotNotFinal):
         return str(error)
     return f"unexpected {type(error).__name__}: {error}"
@@ -76,6 +86,13 @@ def _advice(error: Exception) -> str:
     if isinstance(error, SnapshotNotFinal):
         return "Run it again when the capture has ended: docs/operations.md#the-morning-hook."
     return UNEXPECTED
+
+
+def _mysql_words(error: DBAPIError) -> str:
+    told = error.orig.args if error.orig is not None else ()
+    if len(told) >= 2 and mysql_error_code(error) is not None:
+        return f"MySQL error {told[0]}: {told[1]}"
+    return str(error.orig)
 
 
 def _redactor() -> Redactor | None:

@@ -20,7 +20,8 @@ public_libraries = dg.AssetSpec(
     description=(
         "The register of public libraries of data.go.kr (table `public_libraries`), by provider "
         "code and name. Each ingest that ended SUCCESS adds a materialization with its counts of "
-        "rows, which the UI plots; one that found another at work adds an observation, SKIPPED."
+        "rows, which the UI plots; one that found another at work adds an observation, SKIPPED. "
+        "Written by the job `library_ingest`."
     ),
     kinds={"mysql"},
     owners=OWNERS,

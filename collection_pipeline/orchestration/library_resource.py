@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import dagster as dg
+from pydantic import Field
 
 from collection_pipeline.ingest.assembly import LibraryIngestion, assemble_ingest
 from collection_pipeline.platforms.library.service_key import SECRET_NAME
@@ -16,8 +17,10 @@ from collection_pipeline.store.migration import require_current_schema
 class LibraryRegister(dg.ConfigurableResource["LibraryRegister"]):
     """The register of public libraries: its tables, and the portal that it is read from."""
 
-    database_url: str
-    service_key: str = ""
+    database_url: str = Field(description="COLLECTION_DATABASE_URL: the register's database.")
+    service_key: str = Field(
+        "", description="COLLECTION_LIBRARY_SERVICE_KEY: the portal's key, as it was issued."
+    )
 
     def settings(self) -> Settings:
         """The settings of this process, with the key that the resource was given."""

@@ -16,7 +16,8 @@ from collection_pipeline.orchestration.run_tags import run_tags
 from collection_pipeline.orchestration.told_failure import told_failure
 
 OWNERS = ("team:collection",)
-CONCERN_TAG = "collection/concern"
+CONCERN = "concern"
+CONCERN_TAG = f"collection/{CONCERN}"
 
 
 class Concern(StrEnum):
@@ -30,7 +31,7 @@ class Concern(StrEnum):
 
 
 def concern_tags(concern: Concern) -> dict[str, str]:
-    """Shown by the UI at the definition; never at a run, whose tags are few."""
+    """For assets and sensors, whose tags are not those of runs: of these there are few."""
     return {CONCERN_TAG: concern.value}
 
 
@@ -48,7 +49,8 @@ def pipeline_op(
     """``dg.op`` of a function whose first argument is ``context``."""
 
     def making(compute: Callable[..., object]) -> dg.OpDefinition:
-        tags = {f"dagster/kind/{kind}": "" for kind in kinds}
+        # The UI's graph of a job shows the tag `kind`, one only; the others are for its search.
+        tags = {"kind": kinds[0], **{f"dagster/kind/{kind}": "" for kind in kinds}}
         return dg.op(description=description, tags=tags, **options)(told_failure(compute))
 
     return making
@@ -68,6 +70,8 @@ def pipeline_job(
     """``dg.job``; the words are shown as markdown, ``more_tags`` are the runs' too."""
     description = f"{does}\n\n**When:** {when}\n\n**If a run fails:** {if_it_fails}"
     tags = {**(more_tags or {}), **run_tags(priority=priority, longest_seconds=longest_seconds)}
+    # Not a tag: the UI would give it to each run that is launched by hand.
+    metadata = {CONCERN: concern.value}
 
     def making(compose: Callable[[], None]) -> dg.JobDefinition:
         with owned():
@@ -75,8 +79,8 @@ def pipeline_job(
                 description=description,
                 executor_def=dg.in_process_executor,
                 owners=list(OWNERS),
-                tags={**concern_tags(concern), **tags},
-                run_tags=tags,
+                metadata=metadata,
+                tags=tags,
                 **options,
             )(compose)
 
