@@ -64,6 +64,7 @@ def slice_events(
         "status": report.status.value if report.status else "LOST",
         "reason": report.reason or "",
         "detail": report.detail or "",
+        **_source_page(operations_page_url, report.job_source_id),
         "platform": report.platform,
         "run_date": report.run_date.isoformat(),
         # Texts, since the UI plots every number.
@@ -76,10 +77,6 @@ def slice_events(
         "seconds": round(report.seconds, 3),
         "seconds_waited": round(report.seconds_waited, 3),
     }
-    if operations_page_url is not None:
-        metadata["source_page"] = dg.MetadataValue.url(
-            f"{operations_page_url}/sources/{report.job_source_id}"
-        )
     yield dg.AssetObservation(CYCLES_KEY, metadata=metadata)
     if report.status is not None and report.postings:
         yield dg.AssetMaterialization(
@@ -89,3 +86,10 @@ def slice_events(
                 for name in ("cycle_id", "source_id", "source", "run_date", "postings")
             },
         )
+
+
+def _source_page(address: str | None, source_id: int) -> dict[str, dg.UrlMetadataValue]:
+    """Where the operations page shows the cycle, if its address is set."""
+    if address is None:
+        return {}
+    return {"source_page": dg.MetadataValue.url(f"{address}/sources/{source_id}")}

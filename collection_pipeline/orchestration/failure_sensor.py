@@ -18,7 +18,6 @@ from collection_pipeline.orchestration.resources import (
     PlatformClients,
 )
 from collection_pipeline.orchestration.run_result import RESULT_TAG, shortened
-from collection_pipeline.orchestration.told_failure import FAILED
 from collection_pipeline.store.migration import SchemaBehind
 
 OUTAGES = (DatabaseUnavailable, SchemaBehind, SQLAlchemyError)
@@ -35,7 +34,7 @@ NO_STEP_FAILED = "no step failed: its process died, did not start, or went over 
     description=(
         "A failed run of this code location becomes a notification: the first one of a job and "
         "day, with run id, step and kind of error, never with the error's text. A run whose "
-        "process died gets its title `collection/result` here."
+        "process died gets its title, the tag `result`, here."
     ),
 )
 def run_failure_sensor(
@@ -47,7 +46,7 @@ def run_failure_sensor(
     """Titles a run that could not do so itself, notes the failure, then delivers what is due."""
     run = context.dagster_run
     if RESULT_TAG not in run.tags:
-        title = {RESULT_TAG: shortened(FAILED + failure_in_words(context))}
+        title = {RESULT_TAG: shortened(failure_in_words(context))}
         context.instance.add_run_tags(run.run_id, title)
     try:
         with queue.pipeline(platform_clients, notifier) as pipeline:

@@ -23,6 +23,7 @@ from collection_pipeline.store.transaction import is_lost, mysql_error_code
 MOST_SENTENCE_CHARS = 500
 MOST_FRAMES = 10
 PACKAGE = f"{os.sep}collection_pipeline{os.sep}"
+WRAPPER = "told_failure.py"
 REFUSED_LOGIN = frozenset({1044, 1045, 1049, 1698})
 """MySQL: no such user, password, database, or no right to it."""
 
@@ -53,7 +54,7 @@ def sentence_of(error: Exception) -> str:
 def where_of(error: Exception) -> dict[str, str]:
     """Kind and places, our own and the innermost: a line of source could hold anything."""
     frames = list(traceback.extract_tb(error.__traceback__))
-    own = [one for one in frames if PACKAGE in one.filename]
+    own = [one for one in frames if PACKAGE in one.filename and WRAPPER not in one.filename]
     places = [_place(one) for one in [*own, frames[-1]]]
     return {
         "kind": type(error).__name__,
@@ -68,7 +69,7 @@ def _place(frame: traceback.FrameSummary) -> str:
 
 def _said(error: Exception) -> str:
     if isinstance(error, DBAPIError):
-        return f"the queue's database answers {_mysql_words(error)}"
+        return _mysql_words(error)
     if isinstance(error, DatabaseUnavailable | SchemaBehind | TickFailed | SnapshotNotFinal):
         return str(error)
     return f"unexpected {type(error).__name__}: {error}"
@@ -91,8 +92,8 @@ def _advice(error: Exception) -> str:
 def _mysql_words(error: DBAPIError) -> str:
     told = error.orig.args if error.orig is not None else ()
     if len(told) >= 2 and mysql_error_code(error) is not None:
-        return f"MySQL error {told[0]}: {told[1]}"
-    return str(error.orig)
+        return f"MySQL error {told[0]} of the queue's database: {told[1]}"
+    return f"the queue's database: {error.orig}"
 
 
 def _redactor() -> Redactor | None:

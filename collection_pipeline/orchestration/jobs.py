@@ -57,7 +57,7 @@ def create_cycles(
         day = pipeline.creation.create_daily_cycles()
     cycles = "made" if day.made_cycles else "complete already"
     result = show_result(
-        context, f"{day.run_date}: {len(day.made_headers)} header(s) made, cycles {cycles}"
+        context, f"{day.run_date}: cycles {cycles}, {len(day.made_headers)} header(s) made"
     )
     context.add_output_metadata({"result": result, "run_date": day.run_date.isoformat()})
 
@@ -212,13 +212,13 @@ JOBS = [
 
 
 def tick_result(summary: TickSummary) -> str:
-    """``35 slices: 24 CONTINUED, 8 SUCCESS, 1 FAILED``; no kind that did not occur."""
-    ends = {"CONTINUED": summary.continued, **summary.ended, "LOST": summary.lost}
-    words = ", ".join(f"{count} {name}" for name, count in ends.items() if count)
+    """``1 FAILED, 8 SUCCESS, 24 CONTINUED`` slices, the worst first; none that did not occur."""
+    ends = {"LOST": summary.lost, **summary.ended, "CONTINUED": summary.continued}
+    order = ("LOST", "FAILED", "BUDGET_EXHAUSTED", "SUCCESS", "CONTINUED")
+    words = ", ".join(f"{ends[name]} {name}" for name in order if ends[name])
     recovered = f"; {summary.recovered} recovered" if summary.recovered else ""
     rejected = f"; {summary.rejected} rejected" if summary.rejected else ""
-    slices = f"{summary.slices + summary.lost} slices: {words}" if words else "no slice was due"
-    return slices + recovered + rejected
+    return (words or "no slice was due") + recovered + rejected
 
 
 def tick_metadata(summary: TickSummary) -> dict[str, int | float | dg.TableMetadataValue]:

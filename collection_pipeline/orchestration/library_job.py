@@ -145,6 +145,6 @@ def ingest_result(report: IngestReport) -> str:
     if report.status is not IngestStatus.SUCCESS:
         return f"{report.status.value}, {report.reason}"
     return (
-        f"{counts.upserted:,} rows: {counts.added:,} added, {counts.changed:,} changed, "
-        f"{counts.deactivated:,} deactivated"
+        f"{counts.added:,} added, {counts.changed:,} changed, {counts.deactivated:,} deactivated "
+        f"of {counts.upserted:,} rows"
     )

@@ -145,7 +145,7 @@ def observe(
 @pipeline_job(
     does=(
         "Asks the observation checks and keeps what they found, which the assets' pages show "
-        "under Checks. Ends well also when a check alarms: the run's `collection/result` names it."
+        "under Checks. Ends well also when a check alarms: the run's tag `result` names it."
     ),
     when="Every 30 minutes (`observation_checks_schedule`).",
     if_it_fails=(

@@ -52,8 +52,8 @@ def report_budgets(
     yield dg.AssetMaterialization(REPORT_KEY, metadata=report_metadata(report))
     result = show_result(
         context,
-        f"{report.first_day} to {report.last_day}: {len(report.exhausted)} source(s) out of "
-        "budget repeatedly",
+        f"{len(report.exhausted)} repeatedly out of budget, {report.first_day} to "
+        f"{report.last_day}",
     )
     yield dg.Output(None, metadata={"result": result})
 

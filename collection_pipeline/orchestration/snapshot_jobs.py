@@ -105,7 +105,7 @@ def recover_snapshots(
         finalised = pipeline.snapshots.mark_missed_snapshot()
         yield from final_header_events(context, pipeline)
         send_notifications(context, pipeline)
-    days = ", ".join(f"{one.snapshot_date} {one.status.value}" for one in finalised)
+    days = ", ".join(f"{one.status.value} {one.snapshot_date}" for one in finalised)
     result = show_result(context, days or "no morning was left open")
     yield dg.Output(None, metadata={"result": result, "made_final": days})
 
@@ -147,9 +147,9 @@ def sla_snapshot_recovery() -> None:
 
 
 def capture_result(report: CaptureReport) -> str:
-    """``2026-12-01 CAPTURED: 2 of 11 sources late``; else the note that says why not."""
+    """``CAPTURED 2026-12-01, 2 of 11 sources late``; else the note that says why not."""
     header = report.header
-    day = f"{header.snapshot_date} {header.status.value}"
+    status = f"{header.status.value} {header.snapshot_date}"
     if header.status is CaptureStatus.CAPTURED:
-        return f"{day}: {report.late_count} of {report.item_count} sources late"
-    return f"{day}: {report.note}"
+        return f"{status}, {report.late_count} of {report.item_count} sources late"
+    return f"{status}, {report.note}"

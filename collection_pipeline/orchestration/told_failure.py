@@ -17,7 +17,6 @@ from collection_pipeline.orchestration.run_result import RunContext, show_result
 
 P = ParamSpec("P")
 R = TypeVar("R")
-FAILED = "FAILED: "
 
 
 def told_failure(compute: Callable[P, R]) -> Callable[P, R]:
@@ -44,11 +43,11 @@ def _telling(context: RunContext) -> Iterator[None]:
     try:
         yield
     except dg.Failure as failure:
-        show_result(context, FAILED + (failure.description or ""))
+        show_result(context, failure.description or "")
         raise
     except Exception as error:
         sentence = sentence_of(error)
-        show_result(context, FAILED + sentence)
+        show_result(context, sentence)
         raise dg.Failure(sentence, metadata=where_of(error), allow_retries=False) from None
 
 
