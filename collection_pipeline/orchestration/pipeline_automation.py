@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from collection_pipeline.orchestration.pipeline_job import OWNERS, Concern, concern_tags, owned
+from collection_pipeline.orchestration.told_failure import told_tick
 
 SEOUL = "Asia/Seoul"
 
@@ -42,7 +43,7 @@ def pipeline_asking_schedule(
                 default_status=dg.DefaultScheduleStatus.STOPPED,
                 owners=list(OWNERS),
                 **options,
-            )(evaluate)
+            )(told_tick(evaluate))
 
     return making
 
@@ -59,6 +60,6 @@ def pipeline_sensor(
                 owners=list(OWNERS),
                 tags=concern_tags(concern),
                 **options,
-            )(evaluate)
+            )(told_tick(evaluate))
 
     return making

@@ -1,4 +1,4 @@
-"""Every op ends early in the same way: one sentence first, as the run's title too (R29).
+"""Every op and tick ends early in the same way: one sentence first, a run's title too (R29).
 
 Invariant: the exception itself goes no further. Dagster would store its message, causes and
 contexts, each of which may quote what a platform, a driver or a hook said.
@@ -36,6 +36,19 @@ def told_failure(compute: Callable[P, R]) -> Callable[P, R]:
             return compute(*arguments, **named)
 
     return returning
+
+
+def told_tick(evaluate: Callable[P, R]) -> Callable[P, R]:
+    """The same for a sensor or schedule: there is no run yet, the tick shows the sentence."""
+
+    @functools.wraps(evaluate)
+    def evaluating(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return evaluate(*arguments, **named)
+        except Exception as error:
+            raise dg.Failure(sentence_of(error), metadata=where_of(error)) from None
+
+    return evaluating
 
 
 @contextmanager

@@ -97,6 +97,19 @@ def test_a_database_that_cannot_be_used_is_told_by_its_cause(
     assert "planted" not in line
 
 
+def test_a_tick_of_the_sensor_fails_in_the_same_words(
+    open_stack: OpenStack, open_instance: OpenInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R34, R29: there is no run yet; the page of automation shows the tick's first line."""
+    instance = open_instance(open_stack())
+    monkeypatch.setenv("COLLECTION_DATABASE_URL", NOWHERE)
+    with pytest.raises(dg.Failure) as caught:
+        asked_sensor(instance, "collection_dispatch_sensor")
+    assert str(caught.value).startswith("MySQL error 2003 of the queue's database: ")
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    assert "planted" not in str(caught.value)
+
+
 def test_an_unexpected_error_shows_kind_and_place_but_no_secret(
     open_stack: OpenStack,
     open_instance: OpenInstance,
