@@ -45,7 +45,8 @@ def run_failure_sensor(
 ) -> dg.SkipReason | None:
     """Titles a run that could not do so itself, notes the failure, then delivers what is due."""
     run = context.dagster_run
-    if RESULT_TAG not in run.tags:
+    # A repeated run has inherited its parent's title, so that one proves nothing.
+    if not context.get_step_failure_events():
         title = {RESULT_TAG: shortened(failure_in_words(context))}
         context.instance.add_run_tags(run.run_id, title)
     try:

@@ -195,9 +195,11 @@ def test_choice_name_and_page_address_are_read() -> None:
             f"{PREFIX}WEBHOOK_FORMAT": "Slack",
             f"{PREFIX}MORNING_HOOK": "alerts.morning:start",
             f"{PREFIX}DAGSTER_UI_URL": "https://dagster.test/ui/",
+            f"{PREFIX}OPERATIONS_PAGE_URL": "https://operations.test/",
         }
     )
     assert settings.webhook_format == "slack"
     assert settings.morning_hook == "alerts.morning:start"
     assert settings.dagster_ui_url == "https://dagster.test/ui"
+    assert settings.operations_page_url == "https://operations.test"
     assert load_settings({}).webhook_format == "json"

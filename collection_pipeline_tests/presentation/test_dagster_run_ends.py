@@ -202,12 +202,14 @@ def test_a_title_is_one_short_line(words: str, title: str) -> None:
 def test_a_run_whose_process_died_is_titled_by_the_sensor(
     open_stack: OpenStack, open_instance: OpenInstance
 ) -> None:
-    """R40: it could not do so itself; a title that is there already stays."""
+    """R40: it could not do so itself; a title that it inherited from its parent is replaced."""
     stack = open_stack()
     instance = open_instance(stack)
     cursor = asked_sensor(instance, "run_failure_sensor").cursor
     run = instance.create_run_for_job(
-        defs.resolve_job_def("daily_cycle_creation"), status=dg.DagsterRunStatus.STARTED
+        defs.resolve_job_def("daily_cycle_creation"),
+        status=dg.DagsterRunStatus.STARTED,
+        tags={"result": "inherited"},
     )
     instance.report_run_failed(run)
     asked_sensor(instance, "run_failure_sensor", cursor)
