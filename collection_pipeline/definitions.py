@@ -1,5 +1,7 @@
 """Everything that Dagster loads."""
 
+import warnings
+
 import dagster as dg
 
 from collection_pipeline.orchestration.assets import ASSETS
@@ -10,6 +12,9 @@ from collection_pipeline.orchestration.library_checks import LIBRARY_CHECKS
 from collection_pipeline.orchestration.observation_checks import OBSERVATION_CHECKS
 from collection_pipeline.orchestration.report_asset import collection_report
 from collection_pipeline.orchestration.resources import RESOURCES
+
+# Dagster hands owners on when it binds schedules and sensors to jobs, and warns itself each time.
+warnings.filterwarnings("ignore", "Parameter `owners`", dg.BetaWarning)
 
 defs = dg.Definitions(
     assets=[*ASSETS, collection_report, public_libraries],

@@ -108,6 +108,7 @@ class Settings:
     webhook_format: str = "json"
     morning_hook: str | None = None
     dagster_ui_url: str | None = None
+    operations_page_url: str | None = None
     database_url: str | None = field(default=None, repr=False)
     dagster_database_url: str | None = field(default=None, repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -152,6 +153,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
         webhook_format=_choice(environ, "WEBHOOK_FORMAT", WEBHOOK_FORMATS),
         morning_hook=_function_name(environ, "MORNING_HOOK"),
         dagster_ui_url=_page_url(environ, "DAGSTER_UI_URL"),
+        operations_page_url=_page_url(environ, "OPERATIONS_PAGE_URL"),
         database_url=load_database_url(environ, "DATABASE_URL"),
         dagster_database_url=load_database_url(environ, "DAGSTER_DATABASE_URL"),
         secrets=_secrets(environ),

@@ -40,7 +40,7 @@ def serve_until_stopped(stack: DemoStack, say: Callable[[str], None]) -> None:
     children: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name, arguments in _commands(port, page_port).items():
-            children[name] = _start(stack, name, arguments, ui)
+            children[name] = _start(stack, name, arguments, ui, page)
         _wait_until_served("Dagster UI", f"{ui}/server_info", children, stopping)
         _wait_until_served("operations page", f"{page}/static/style.css", children, stopping)
         if not stopping.is_set():
@@ -78,12 +78,18 @@ def _commands(port: int, page_port: int) -> dict[str, list[str]]:
     }
 
 
-def _start(stack: DemoStack, name: str, arguments: list[str], ui: str) -> subprocess.Popen[bytes]:
+def _start(
+    stack: DemoStack, name: str, arguments: list[str], ui: str, page: str
+) -> subprocess.Popen[bytes]:
     """A child in a session of its own, so that Ctrl-C reaches it through us only."""
     with (stack.folder / f"{name}.log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, *arguments],
-            env={**stack.environment, f"{PREFIX}DAGSTER_UI_URL": ui},
+            env={
+                **stack.environment,
+                f"{PREFIX}DAGSTER_UI_URL": ui,
+                f"{PREFIX}OPERATIONS_PAGE_URL": page,
+            },
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,

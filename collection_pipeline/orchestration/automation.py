@@ -11,6 +11,7 @@ from collection_pipeline.orchestration.jobs import daily_cycle_creation, seen_ro
 from collection_pipeline.orchestration.library_schedule import library_ingest_schedule
 from collection_pipeline.orchestration.morning_alerts import morning_alerts_sensor
 from collection_pipeline.orchestration.observation_checks import observation_checks_schedule
+from collection_pipeline.orchestration.pipeline_automation import pipeline_schedule
 from collection_pipeline.orchestration.report_job import collection_report_schedule
 from collection_pipeline.orchestration.retention_job import retention_schedule
 from collection_pipeline.orchestration.run_pruning import dagster_run_pruning_schedule
@@ -22,22 +23,16 @@ from collection_pipeline.orchestration.sla_times import (
 from collection_pipeline.orchestration.snapshot_jobs import sla_snapshot, sla_snapshot_recovery
 from collection_pipeline.settings import Settings, load_settings
 
-SEOUL = "Asia/Seoul"
-
-daily_cycle_creation_schedule = dg.ScheduleDefinition(
-    name="daily_cycle_creation_schedule",
+daily_cycle_creation_schedule = pipeline_schedule(
+    "daily_cycle_creation_schedule",
     job=daily_cycle_creation,
     cron_schedule="0 0 * * *",
-    execution_timezone=SEOUL,
-    default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Midnight in Seoul: today's cycles. Every tick makes what a lost run did not.",
 )
-seen_row_cleanup_schedule = dg.ScheduleDefinition(
-    name="seen_row_cleanup_schedule",
+seen_row_cleanup_schedule = pipeline_schedule(
+    "seen_row_cleanup_schedule",
     job=seen_row_cleanup,
     cron_schedule=f"{CLEANUP_AT.minute} {CLEANUP_AT.hour} * * *",
-    execution_timezone=SEOUL,
-    default_status=dg.DefaultScheduleStatus.RUNNING,
     description="10:15 in Seoul: residual seen rows are deleted (R31).",
 )
 
@@ -45,25 +40,21 @@ seen_row_cleanup_schedule = dg.ScheduleDefinition(
 def snapshot_schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
     """The capture's and the recovery's schedule for the cutoff and tolerance in ``settings``."""
     return [
-        dg.ScheduleDefinition(
-            name="sla_snapshot_schedule",
+        pipeline_schedule(
+            "sla_snapshot_schedule",
             job=sla_snapshot,
             cron_schedule=capture_cron(settings),
-            execution_timezone=SEOUL,
             execution_fn=start_with_valid_settings,
-            default_status=dg.DefaultScheduleStatus.RUNNING,
             description=(
                 "A minute ahead of the cutoff in Seoul (COLLECTION_SLA_CUTOFF, 09:00): starts the "
                 "run that captures at the cutoff. One that starts late judges itself late."
             ),
         ),
-        dg.ScheduleDefinition(
-            name="sla_snapshot_recovery_schedule",
+        pipeline_schedule(
+            "sla_snapshot_recovery_schedule",
             job=sla_snapshot_recovery,
             cron_schedule=recovery_cron(settings),
-            execution_timezone=SEOUL,
             execution_fn=start_with_valid_settings,
-            default_status=dg.DefaultScheduleStatus.RUNNING,
             description=(
                 "Soon after cutoff and tolerance in Seoul: a morning that nobody captured becomes "
                 "MISSED, with its reason. Every tick does the same."

@@ -7,6 +7,8 @@ same work, so none is asked for while one has not started.
 import dagster as dg
 
 from collection_pipeline.orchestration.jobs import collection_dispatch
+from collection_pipeline.orchestration.pipeline_automation import pipeline_sensor
+from collection_pipeline.orchestration.pipeline_job import Concern
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
 from collection_pipeline.orchestration.run_tags import DISPATCH_TAG, SHORT_SECONDS
 
@@ -18,11 +20,11 @@ WAITING_STATUSES = [
 ]
 
 
-@dg.sensor(
+@pipeline_sensor(
+    concern=Concern.COLLECTION,
     name="collection_dispatch_sensor",
     job=collection_dispatch,
     minimum_interval_seconds=DISPATCH_INTERVAL_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
     description=(
         "Every 60 s: asks MySQL by plain reads whether anything is due, expired, missing or to be "
         "told, so that idle minutes start no run."

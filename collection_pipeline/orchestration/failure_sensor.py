@@ -11,17 +11,19 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from collection_pipeline.collection.assembly import CollectionPipeline
 from collection_pipeline.domain.outage import DatabaseUnavailable
+from collection_pipeline.orchestration.pipeline_job import Concern, concern_tags
 from collection_pipeline.orchestration.resources import (
     CollectionQueue,
     Notifier,
     PlatformClients,
 )
+from collection_pipeline.orchestration.run_result import RESULT_TAG, shortened
 from collection_pipeline.store.migration import SchemaBehind
 
 OUTAGES = (DatabaseUnavailable, SchemaBehind, SQLAlchemyError)
 SENDING_SECONDS = 20.0
 """No message is begun after that: Dagster gives a sensor's tick 60 s. Later ticks send the rest."""
-NO_STEP_FAILED = "no step failed: its process died, or it went over its longest time"
+NO_STEP_FAILED = "no step failed: its process died, did not start, or went over its longest time"
 
 
 @dg.run_failure_sensor(
@@ -30,9 +32,11 @@ NO_STEP_FAILED = "no step failed: its process died, or it went over its longest 
     default_status=dg.DefaultSensorStatus.RUNNING,
     # Added hosts have code locations of their own, and one that is down could not tell of itself.
     monitor_all_code_locations=True,
+    tags=concern_tags(Concern.UPKEEP),
     description=(
         "A failed run of any code location becomes a notification: the first one of a job and "
-        "day, with run id, step and kind of error, never with the error's text."
+        "day, with run id, step and kind of error, never with the error's text. A run whose "
+        "process died gets its title, the tag `result`, here."
     ),
 )
 def run_failure_sensor(
@@ -41,8 +45,12 @@ def run_failure_sensor(
     platform_clients: PlatformClients,
     notifier: Notifier,
 ) -> dg.SkipReason | None:
-    """Notes the failure in the outbox, then delivers what is due."""
+    """Titles a run that could not do so itself, notes the failure, then delivers what is due."""
     run = context.dagster_run
+    # A repeated run has inherited its parent's title, so that one proves nothing.
+    if not context.get_step_failure_events():
+        title = {RESULT_TAG: shortened(failure_in_words(context))}
+        context.instance.add_run_tags(run.run_id, title)
     try:
         with queue.pipeline(platform_clients, notifier) as pipeline:
             pipeline.notifications.note_run_failed(
@@ -77,7 +85,10 @@ def failure_in_words(context: dg.RunFailureSensorContext) -> str:
 
 
 def _kind(event: dg.DagsterEvent) -> str:
-    """The class of what the step's own code raised, below the error that Dagster makes of it."""
+    """The class of what the step's own code raised, below what is made of it."""
+    told = event.step_failure_data.user_failure_data
+    if told is not None and "kind" in told.metadata:
+        return str(told.metadata["kind"].value)
     error = event.step_failure_data.error
     while error is not None and error.cause is not None:
         error = error.cause

@@ -17,6 +17,7 @@ from collection_pipeline.orchestration.library_job import library_ingest
 from collection_pipeline.orchestration.morning_alerts import morning_alerts
 from collection_pipeline.orchestration.notifying import send_notifications
 from collection_pipeline.orchestration.observation_checks import observation_checks
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job, pipeline_op
 from collection_pipeline.orchestration.report_job import collection_report_job
 from collection_pipeline.orchestration.resources import (
     CollectionQueue,
@@ -25,6 +26,7 @@ from collection_pipeline.orchestration.resources import (
 )
 from collection_pipeline.orchestration.retention_job import retention
 from collection_pipeline.orchestration.run_pruning import dagster_run_pruning
+from collection_pipeline.orchestration.run_result import show_result
 from collection_pipeline.orchestration.run_tags import (
     CLEANUP_PRIORITY,
     CREATION_PRIORITY,
@@ -32,7 +34,6 @@ from collection_pipeline.orchestration.run_tags import (
     DISPATCH_TAG,
     DRAIN_SECONDS,
     SHORT_SECONDS,
-    run_tags,
 )
 from collection_pipeline.orchestration.snapshot_asset import SnapshotEvent, final_header_events
 from collection_pipeline.orchestration.snapshot_jobs import sla_snapshot, sla_snapshot_recovery
@@ -48,24 +49,27 @@ DISPATCH_CONFIG = {
 }
 
 
-@dg.op(description="Make today's and tomorrow's snapshot header and today's cycles (R35).")
+@pipeline_op(description="Make today's and tomorrow's snapshot header and today's cycles (R35).")
 def create_cycles(
     context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
 ) -> None:
     """The run date is the database's, not the scheduled one: a late run makes today's cycles."""
     with queue.pipeline(platform_clients) as pipeline:
         day = pipeline.creation.create_daily_cycles()
-    context.log.info(
-        "%s: %s header(s) made, cycles %s",
-        day.run_date,
-        len(day.made_headers),
-        "made" if day.made_cycles else "complete already",
+    cycles = "made" if day.made_cycles else "complete already"
+    result = show_result(
+        context, f"{day.run_date}: cycles {cycles}, {len(day.made_headers)} header(s) made"
     )
+    context.add_output_metadata({"result": result, "run_date": day.run_date.isoformat()})
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
-    description="One tick: recover, prepare, claim, and work slices in threads (R5 to R11).",
+    description=(
+        "One tick: recover expired leases, prepare cycles, claim what is due, and work slices in "
+        "threads (R5 to R11). Each slice is an observation of `collection_cycles`."
+    ),
+    kinds=("mysql", "https"),
     config_schema=DISPATCH_CONFIG,
 )
 def dispatch_slices(
@@ -86,16 +90,18 @@ def dispatch_slices(
     )
 
     def record(report: SliceReport) -> None:
-        for event in slice_events(report):
+        for event in slice_events(report, page):
             context.log_event(event)
 
     with queue.pipeline(platform_clients, notifier) as pipeline:
+        page = pipeline.settings.operations_page_url
         summary = pipeline.dispatch.execute_tick(terms, on_slice=record)
         yield from final_header_events(context, pipeline)
-    yield dg.Output(None, metadata=tick_metadata(summary))
+    result = show_result(context, tick_result(summary))
+    yield dg.Output(None, metadata={"result": result, **tick_metadata(summary)})
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
     description="Delete residual seen rows in chunks, never of a running cycle (R31).",
 )
@@ -111,9 +117,13 @@ def clean_up_seen_rows(
         yield seen_rows_finding(done.left_over).as_evaluation()
         pipeline.notifications.note_seen_rows(done.left_over)
         send_notifications(context, pipeline)
+    result = show_result(
+        context, f"{done.deleted_rows:,} seen rows deleted, {done.left_over:,} left over"
+    )
     yield dg.Output(
         None,
         metadata={
+            "result": result,
             "deleted_rows": done.deleted_rows,
             "chunks": done.chunks,
             "seen_rows_older_than_48_hours": done.left_over,
@@ -121,10 +131,16 @@ def clean_up_seen_rows(
     )
 
 
-@dg.job(
-    description="00:00 KST: headers and cycles of the day. A missed run delays nobody.",
-    executor_def=dg.in_process_executor,
-    tags=run_tags(priority=CREATION_PRIORITY, longest_seconds=SHORT_SECONDS),
+@pipeline_job(
+    does="Makes the headers and cycles of the day.",
+    when="00:00 in Seoul (`daily_cycle_creation_schedule`).",
+    if_it_fails=(
+        "Nothing is lost and nobody waits: every tick makes what is missing. If ticks fail too, "
+        "see docs/operations.md#the-database-hangs-or-is-away."
+    ),
+    concern=Concern.COLLECTION,
+    priority=CREATION_PRIORITY,
+    longest_seconds=SHORT_SECONDS,
 )
 def daily_cycle_creation() -> None:
     """Creates the day."""
@@ -140,27 +156,42 @@ def dispatch_config(values: dict[str, object]) -> dict[str, object]:
     return {"ops": {"dispatch_slices": {"config": values}}}
 
 
-@dg.job(
-    description=(
-        "One tick of the queue; overlapping runs are safe, leases exclude. Run configuration: "
-        "`drain: true` goes on until nothing is due, `max_seconds` bounds it."
+@pipeline_job(
+    does=(
+        "One tick of the queue: collects what is due. Runs may overlap, leases exclude. Run "
+        "configuration: `drain: true` goes on until nothing is due, `max_seconds` bounds it."
     ),
-    executor_def=dg.in_process_executor,
+    when=(
+        "Within a minute after there is work (`collection_dispatch_sensor`); idle minutes start "
+        "no run."
+    ),
+    if_it_fails=(
+        "A source that fails does not fail the run: look at its page or at "
+        "docs/operations.md#a-source-is-failed. A failed run means that the queue itself could "
+        "not be worked; the next run goes on where it stopped. If many fail in a row: "
+        "docs/runbook.md#ticks_on_time."
+    ),
+    concern=Concern.COLLECTION,
+    priority=DISPATCH_PRIORITY,
+    longest_seconds=DRAIN_SECONDS,
     config=dispatch_config,
-    tags={
-        DISPATCH_TAG: "tick",
-        **run_tags(priority=DISPATCH_PRIORITY, longest_seconds=DRAIN_SECONDS),
-    },
+    more_tags={DISPATCH_TAG: "tick"},
 )
 def collection_dispatch() -> None:
     """Dispatches slices."""
     dispatch_slices()
 
 
-@dg.job(
-    description="10:15 KST: residual seen rows are deleted.",
-    executor_def=dg.in_process_executor,
-    tags=run_tags(priority=CLEANUP_PRIORITY, longest_seconds=SHORT_SECONDS),
+@pipeline_job(
+    does="Deletes seen rows that no running cycle needs any more (R31).",
+    when="10:15 in Seoul (`seen_row_cleanup_schedule`).",
+    if_it_fails=(
+        "Rows stay a day longer, nothing else; the next run deletes them. If it goes on: "
+        "docs/runbook.md#no_seen_row_older_than_48_hours."
+    ),
+    concern=Concern.UPKEEP,
+    priority=CLEANUP_PRIORITY,
+    longest_seconds=SHORT_SECONDS,
 )
 def seen_row_cleanup() -> None:
     """Cleans up."""
@@ -180,6 +211,16 @@ JOBS = [
     dagster_run_pruning,
     retention,
 ]
+
+
+def tick_result(summary: TickSummary) -> str:
+    """``1 FAILED, 8 SUCCESS, 24 CONTINUED`` slices, the worst first; none that did not occur."""
+    ends = {"LOST": summary.lost, **summary.ended, "CONTINUED": summary.continued}
+    order = ("LOST", "FAILED", "BUDGET_EXHAUSTED", "SUCCESS", "CONTINUED")
+    words = ", ".join(f"{ends[name]} {name}" for name in order if ends[name])
+    recovered = f"; {summary.recovered} recovered" if summary.recovered else ""
+    rejected = f"; {summary.rejected} rejected" if summary.rejected else ""
+    return (words or "no slice was due") + recovered + rejected
 
 
 def tick_metadata(summary: TickSummary) -> dict[str, int | float | dg.TableMetadataValue]:

@@ -9,6 +9,7 @@ import dataclasses
 import dagster as dg
 
 from collection_pipeline.ingest.report import IngestReport
+from collection_pipeline.orchestration.pipeline_job import OWNERS, Concern, concern_tags
 from collection_pipeline.store.ingest_runs import IngestStatus
 
 LIBRARIES_KEY = dg.AssetKey("public_libraries")
@@ -19,10 +20,13 @@ public_libraries = dg.AssetSpec(
     description=(
         "The register of public libraries of data.go.kr (table `public_libraries`), by provider "
         "code and name. Each ingest that ended SUCCESS adds a materialization with its counts of "
-        "rows, which the UI plots; one that found another at work adds an observation, SKIPPED."
+        "rows, which the UI plots; one that found another at work adds an observation, SKIPPED. "
+        "Written by the job `library_ingest`."
     ),
     kinds={"mysql"},
-    group_name="libraries",
+    owners=OWNERS,
+    tags=concern_tags(Concern.LIBRARIES),
+    group_name=Concern.LIBRARIES.value,
 )
 
 

@@ -16,6 +16,7 @@ from collection_pipeline.ingest.report import IngestReport
 from collection_pipeline.orchestration.checks import Finding
 from collection_pipeline.orchestration.library_asset import LIBRARIES_KEY
 from collection_pipeline.orchestration.library_resource import LibraryRegister
+from collection_pipeline.orchestration.told_failure import told_failure
 from collection_pipeline.store.ingest_runs import IngestCounts, IngestStatus
 from collection_pipeline.store.views.ingest_history import IngestRecord, newest_ingest
 
@@ -166,8 +167,10 @@ def newest_findings(connection: Connection) -> dict[str, Finding]:
             ),
         ),
     ],
+    description="Judges the newest runs of the ingest that ended, whoever started them.",
     can_subset=True,
 )
+@told_failure
 def register_checks(
     context: dg.AssetCheckExecutionContext, library: LibraryRegister
 ) -> Iterator[dg.AssetCheckResult]:

@@ -5,13 +5,10 @@ log and the asset's observation name; FAILED fails the run with the reason in th
 Nothing is repeated inside: "try later" is for whoever starts it again.
 """
 
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import dagster as dg
-from sqlalchemy.exc import DBAPIError
 
 from collection_pipeline.domain.outage import DatabaseUnavailable
 from collection_pipeline.ingest.assembly import LibraryIngestion
@@ -27,12 +24,10 @@ from collection_pipeline.orchestration.library_config import (
 )
 from collection_pipeline.orchestration.library_resource import LibraryRegister
 from collection_pipeline.orchestration.library_stop import stop_on_interrupt
-from collection_pipeline.orchestration.run_tags import run_tags
-from collection_pipeline.platforms.wire.redaction import Redactor
-from collection_pipeline.settings import InvalidSetting
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job, pipeline_op
+from collection_pipeline.orchestration.run_result import show_result
 from collection_pipeline.store.ingest_runs import IngestStatus
 from collection_pipeline.store.libraries import PublicLibraries
-from collection_pipeline.store.migration import SchemaBehind
 
 LONGEST_SECONDS = 3_600
 """The register has four pages; a portal that takes minutes for each is still waited for."""
@@ -41,15 +36,15 @@ TRIGGER_TAG = "library/trigger"
 SCHEDULED = "scheduled"
 OUTCOME_TAG = "library/outcome"
 """How the ingest ended, in the list of runs: SUCCESS, SKIPPED or FAILED."""
-WORDS_CHARS = 500
 
 LibraryEvent = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
 
-@dg.op(
+@pipeline_op(
     name=OP_NAME,
     out=dg.Out(dg.Nothing),
     config_schema=INGEST_CONFIG,
+    kinds=("mysql", "https"),
     description=(
         "Read the whole register, judge it, store it, deactivate what it no longer contains (R49). "
         "Another ingest at work makes this one SKIPPED, which is a success."
@@ -61,7 +56,7 @@ def ingest_libraries(
     """Events are written after the service has committed; truth stays in ``ingest_runs``."""
     config = IngestConfig.model_validate(context.op_config)
     with (
-        _failing_in_words(context, library),
+        _showing_a_failure(context),
         stop_on_interrupt() as stop,
         library.ingestion() as ingestion,
     ):
@@ -75,21 +70,32 @@ def ingest_libraries(
         active_rows = _active_rows(ingestion) if report.status is IngestStatus.SUCCESS else None
     _show_outcome(context, report.status)
     yield from _events(report, active_rows)
+    result = show_result(context, ingest_result(report))
     if report.status is IngestStatus.FAILED:
         raise dg.Failure(report.reason, metadata=report_metadata(report), allow_retries=False)
     if report.status is IngestStatus.SKIPPED:
         context.log.warning(f"SKIPPED, {report.reason}; nothing was read or changed")
-    yield dg.Output(None, metadata=report_metadata(report))
+    yield dg.Output(None, metadata={"result": result, **report_metadata(report)})
 
 
-@dg.job(
-    description=(
-        "The ingest of the register of public libraries, once a month or by hand. Run "
-        "configuration: `source: library` or `csv` with `file`, `deactivate_stale`, `allow_shrink`."
+@pipeline_job(
+    does=(
+        "Reads the register of public libraries and stores it. SKIPPED is a success: another "
+        "ingest was at work. Run configuration: `source: library` or `csv` with `file`, "
+        "`deactivate_stale`, `allow_shrink`."
     ),
-    executor_def=dg.in_process_executor,
+    when=(
+        "04:00 in Seoul on the first of the month, once `library_ingest_schedule` and its flag "
+        "are switched on; or by hand."
+    ),
+    if_it_fails=(
+        "The register stays as it was. The first line names the cause, and what each means is in "
+        "docs/library.md#failures."
+    ),
+    concern=Concern.LIBRARIES,
+    priority=PRIORITY,
+    longest_seconds=LONGEST_SECONDS,
     config=library_config,
-    tags=run_tags(priority=PRIORITY, longest_seconds=LONGEST_SECONDS),
 )
 def library_ingest() -> None:
     """Ingests the register."""
@@ -124,30 +130,21 @@ def _active_rows(ingestion: LibraryIngestion) -> int | None:
 
 
 @contextmanager
-def _failing_in_words(context: dg.OpExecutionContext, library: LibraryRegister) -> Iterator[None]:
-    """Whatever ends the ingest early fails the run in one line without a secret (R29).
-
-    The exception itself goes no further: Dagster would store its causes and contexts too.
-    """
+def _showing_a_failure(context: dg.OpExecutionContext) -> Iterator[None]:
+    """Also whatever ends the ingest early leaves its outcome."""
     try:
         yield
-    except Exception as error:
+    except Exception:
         _show_outcome(context, IngestStatus.FAILED)
-        raise dg.Failure(
-            _words(error, library), metadata={"where": _where(error)}, allow_retries=False
-        ) from None
+        raise
 
 
-def _words(error: Exception, library: LibraryRegister) -> str:
-    if isinstance(error, InvalidSetting):
-        # Settings that are wrong cannot say which texts are secret; their message shows none.
-        return str(error)
-    words = str(error.orig if isinstance(error, DBAPIError) else error)
-    if not isinstance(error, DatabaseUnavailable | SchemaBehind):
-        words = f"{type(error).__name__}: {words}"
-    return Redactor(library.settings().secrets.values()).text(words)[:WORDS_CHARS]
-
-
-def _where(error: Exception) -> str:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+def ingest_result(report: IngestReport) -> str:
+    """The counts that changed the register, or why nothing was changed."""
+    counts = report.counts
+    if report.status is not IngestStatus.SUCCESS:
+        return f"{report.status.value}, {report.reason}"
+    return (
+        f"{counts.added:,} added, {counts.changed:,} changed, {counts.deactivated:,} deactivated "
+        f"of {counts.upserted:,} rows"
+    )

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import dagster as dg
+from pydantic import Field
 
 from collection_pipeline.ingest.assembly import LibraryIngestion, assemble_ingest
 from collection_pipeline.orchestration.queue_address import queue_address
@@ -17,8 +18,13 @@ from collection_pipeline.store.migration import require_current_schema
 class LibraryRegister(dg.ConfigurableResource["LibraryRegister"]):
     """The register of public libraries: its tables, and the portal that it is read from."""
 
-    database_url: str = ""
-    service_key: str = ""
+    database_url: str = Field(
+        "",
+        description="COLLECTION_DATABASE_URL, or the file that COLLECTION_DATABASE_URL_FILE names.",
+    )
+    service_key: str = Field(
+        "", description="COLLECTION_LIBRARY_SERVICE_KEY: the portal's key, as it was issued."
+    )
 
     def settings(self) -> Settings:
         """The settings of this process, with the key that the resource was given."""

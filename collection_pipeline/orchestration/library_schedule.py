@@ -4,6 +4,7 @@ import dagster as dg
 
 from collection_pipeline.orchestration.library_job import SCHEDULED, TRIGGER_TAG, library_ingest
 from collection_pipeline.orchestration.library_resource import LibraryRegister
+from collection_pipeline.orchestration.pipeline_automation import pipeline_asking_schedule
 from collection_pipeline.store.flags import LIBRARY_SCHEDULE_FLAG, FeatureFlags
 
 FLAG_IS_OFF = (
@@ -13,12 +14,10 @@ FLAG_IS_OFF = (
 MONTHLY_CONFIG = {"source": "library", "deactivate_stale": True}
 
 
-@dg.schedule(
+@pipeline_asking_schedule(
     name="library_ingest_schedule",
     job=library_ingest,
     cron_schedule="0 4 1 * *",
-    execution_timezone="Asia/Seoul",
-    default_status=dg.DefaultScheduleStatus.STOPPED,
     description=(
         "04:00 in Seoul on the first: the whole register from the portal, stale rows deactivated. "
         "Created stopped; asks the flag `library.ingest-schedule` besides. Order of activation: "

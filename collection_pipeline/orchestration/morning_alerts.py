@@ -5,13 +5,13 @@ What is told to the hook is in ``morning_hook``.
 """
 
 import os
-import traceback
 from datetime import date
-from pathlib import Path
 
 import dagster as dg
 
+from collection_pipeline.notification.secrecy import settings_redactor
 from collection_pipeline.orchestration.assets import SNAPSHOT_KEY
+from collection_pipeline.orchestration.failure_words import where_of
 from collection_pipeline.orchestration.morning_hook import (
     VARIABLE,
     MorningHook,
@@ -19,13 +19,19 @@ from collection_pipeline.orchestration.morning_hook import (
     load_hook,
     morning_snapshot,
 )
+from collection_pipeline.orchestration.pipeline_job import (
+    Concern,
+    concern_tags,
+    pipeline_job,
+    pipeline_op,
+)
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
-from collection_pipeline.orchestration.run_tags import ALERTS_PRIORITY, ALERTS_SECONDS, run_tags
+from collection_pipeline.orchestration.run_result import show_result
+from collection_pipeline.orchestration.run_tags import ALERTS_PRIORITY, ALERTS_SECONDS
 from collection_pipeline.orchestration.snapshot_asset import (
     MOST_KNOWN_EVENTS,
     snapshot_date_of,
 )
-from collection_pipeline.platforms.wire.redaction import Redactor
 from collection_pipeline.settings import Settings, load_settings
 
 NO_HOOK = f"{VARIABLE} is not set: nothing waits for the snapshot"
@@ -39,7 +45,8 @@ ALERTS_CONFIG = {
 }
 
 
-@dg.op(
+@pipeline_op(
+    kinds=("mysql", "python"),
     config_schema=ALERTS_CONFIG,
     out=dg.Out(dg.Nothing),
     description=(
@@ -53,7 +60,7 @@ def start_morning_alerts(
     """The function runs without any connection of the queue's being held."""
     settings = platform_clients.settings()
     if settings.morning_hook is None:
-        context.log.info(NO_HOOK)
+        context.add_output_metadata({"result": show_result(context, NO_HOOK)})
         return
     hook = load_hook(settings.morning_hook)
     with queue.pipeline(platform_clients) as pipeline:
@@ -63,8 +70,10 @@ def start_morning_alerts(
         )
         morning = pipeline.transactions.run(lambda connection: morning_snapshot(connection, day))
     _call(hook, morning, settings)
+    result = show_result(context, f"{day} {morning.status.value}, given to {settings.morning_hook}")
     context.add_output_metadata(
         {
+            "result": result,
             "snapshot_date": day.isoformat(),
             "capture_status": morning.status.value,
             "hook": settings.morning_hook,
@@ -81,15 +90,21 @@ def alerts_config(values: dict[str, object]) -> dict[str, object]:
     return {"ops": {"start_morning_alerts": {"config": values}}}
 
 
-@dg.job(
-    description=(
-        "The service's own alerts of the morning: calls COLLECTION_MORNING_HOOK once a snapshot "
-        "date, after the header is final. Without a hook it has nothing to do. Run configuration: "
-        "`snapshot_date: 2026-12-01`."
+@pipeline_job(
+    does=(
+        "The service's own alerts of the morning: calls the function that COLLECTION_MORNING_HOOK "
+        "names with the day's final snapshot. Without a hook it has nothing to do. Run "
+        "configuration: `snapshot_date: 2026-12-01`."
     ),
-    executor_def=dg.in_process_executor,
+    when="Once a snapshot date, after its header is final (`morning_alerts_sensor`).",
+    if_it_fails=(
+        "The alerts of that day were not, or only partly, sent, and nobody tries again. Mend the "
+        "function, then re-execute the run: docs/operations.md#the-morning-hook."
+    ),
+    concern=Concern.MORNING,
+    priority=ALERTS_PRIORITY,
+    longest_seconds=ALERTS_SECONDS,
     config=alerts_config,
-    tags=run_tags(priority=ALERTS_PRIORITY, longest_seconds=ALERTS_SECONDS),
 )
 def morning_alerts() -> None:
     """Starts the alerts."""
@@ -102,6 +117,7 @@ def morning_alerts() -> None:
     job=morning_alerts,
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    tags=concern_tags(Concern.MORNING),
     description=(
         "A new event of the asset `sla_snapshot` means that a header is final: starts "
         "`morning_alerts` once for its date. Skips where COLLECTION_MORNING_HOOK is not set."
@@ -134,10 +150,10 @@ def _call(hook: MorningHook, morning: MorningSnapshot, settings: Settings) -> No
     try:
         hook(morning)
     except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        words = Redactor(settings.secrets.values()).text(f"{type(error).__name__}: {error}"[:500])
+        said = settings_redactor(settings).text(f"{type(error).__name__}: {error}"[:300])
         raise dg.Failure(
-            f"{settings.morning_hook} ended with {words}",
-            metadata={"where": f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"},
+            f"{settings.morning_hook} ended with {' '.join(said.split())}. Mend it, then "
+            "re-execute this run: docs/operations.md#the-morning-hook.",
+            metadata=where_of(error),
             allow_retries=False,
         ) from None

@@ -3,6 +3,7 @@
 Thin: what is asked and how it is judged is ``collection.observation``'s.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,12 +26,12 @@ from collection_pipeline.collection.observation.service import (
     opened_checks,
 )
 from collection_pipeline.orchestration.checks import ASSET_OF, finding_of
+from collection_pipeline.orchestration.pipeline_automation import pipeline_schedule
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job, pipeline_op
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
-from collection_pipeline.orchestration.run_tags import (
-    OBSERVATION_PRIORITY,
-    OBSERVATION_SECONDS,
-    run_tags,
-)
+from collection_pipeline.orchestration.run_result import show_result
+from collection_pipeline.orchestration.run_tags import OBSERVATION_PRIORITY, OBSERVATION_SECONDS
+from collection_pipeline.orchestration.told_failure import told_failure
 
 DESCRIPTIONS = {
     morning_checks.CAPTURED: (
@@ -94,8 +95,10 @@ DESCRIPTIONS = {
         )
         for name in NAMES
     ],
+    description="Asks the database now; the job `observation_checks` does so every half hour.",
     can_subset=True,
 )
+@told_failure
 def observations(
     context: dg.AssetCheckExecutionContext,
     queue: CollectionQueue,
@@ -109,7 +112,7 @@ def observations(
                 yield finding_of(checks.observe_one(name)).as_result()
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
     description=(
         "Ask every observation check, record what each found, and keep the day's table sizes (R45)."
@@ -128,37 +131,51 @@ def observe(
         if one.state is ObservationState.ALARM:
             context.log.warning("%s: %s (%s)", one.name, one.sentence, one.runbook)
     states = [one.state for one in found]
+    result = show_result(context, observed_result(found))
     yield dg.Output(
         None,
         metadata={
+            "result": result,
             **{state.value.lower(): states.count(state) for state in ObservationState},
             "alarms": ", ".join(one.name for one in found if one.state is ObservationState.ALARM),
         },
     )
 
 
-@dg.job(
-    description=(
-        "Every half hour: the observation checks, whose history the assets' checks show. Ends well "
-        "also when a check alarms."
+@pipeline_job(
+    does=(
+        "Asks the observation checks and keeps what they found, which the assets' pages show "
+        "under Checks. Ends well also when a check alarms: the run's tag `result` names it."
     ),
-    executor_def=dg.in_process_executor,
-    tags=run_tags(priority=OBSERVATION_PRIORITY, longest_seconds=OBSERVATION_SECONDS),
+    when="Every 30 minutes (`observation_checks_schedule`).",
+    if_it_fails=(
+        "Nobody watches meanwhile: `collection-pipeline doctor` asks the same. What each alarm "
+        "means: docs/runbook.md."
+    ),
+    concern=Concern.UPKEEP,
+    priority=OBSERVATION_PRIORITY,
+    longest_seconds=OBSERVATION_SECONDS,
 )
 def observation_checks() -> None:
     """Observes."""
     observe()
 
 
-observation_checks_schedule = dg.ScheduleDefinition(
-    name="observation_checks_schedule",
+observation_checks_schedule = pipeline_schedule(
+    "observation_checks_schedule",
     job=observation_checks,
     cron_schedule="*/30 * * * *",
-    execution_timezone="Asia/Seoul",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Every 30 minutes in Seoul: whether the pipeline keeps its promises (R45).",
 )
 OBSERVATION_CHECKS = [observations]
+
+
+def observed_result(found: list[Observation]) -> str:
+    """``ALARM: ticks_on_time; 11 ok, 1 warning``: what wants somebody comes first."""
+    alarms = [one.name for one in found if one.state is ObservationState.ALARM]
+    counts = Counter(one.state for one in found if one.state is not ObservationState.ALARM)
+    rest = ", ".join(f"{count} {state.value}" for state, count in counts.items())
+    return "; ".join(part for part in ("ALARM: " * bool(alarms) + ", ".join(alarms), rest) if part)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Apart from it, so that loading the definitions does not load pandas.
 import dagster as dg
 
 from collection_pipeline.orchestration.assets import CYCLES_KEY
+from collection_pipeline.orchestration.pipeline_job import OWNERS, Concern, concern_tags
 
 REPORT_KEY = dg.AssetKey("collection_report")
 
@@ -18,6 +19,8 @@ collection_report = dg.AssetSpec(
         "Every source: `collection-pipeline report --format csv --output FILE`."
     ),
     kinds={"mysql", "pandas"},
-    group_name="collection",
+    owners=OWNERS,
+    tags=concern_tags(Concern.REPORTS),
+    group_name=Concern.REPORTS.value,
     deps=[CYCLES_KEY],
 )

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from collection_pipeline.orchestration.pipeline_automation import pipeline_schedule
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job, pipeline_op
 from collection_pipeline.orchestration.report_asset import REPORT_KEY
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
-from collection_pipeline.orchestration.run_tags import (
-    REPORT_PRIORITY,
-    SHORT_SECONDS,
-    run_tags,
-)
+from collection_pipeline.orchestration.run_result import show_result
+from collection_pipeline.orchestration.run_tags import REPORT_PRIORITY, SHORT_SECONDS
 
 DEFAULT_DAYS = 28
 MOST_DAYS = 366
@@ -21,9 +20,10 @@ REPORT_CONFIG = {
 }
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
     description="Read the period's cycles and slices, and propose daily budgets. Changes nothing.",
+    kinds=("mysql", "pandas"),
     config_schema=REPORT_CONFIG,
 )
 def report_budgets(
@@ -50,7 +50,12 @@ def report_budgets(
             one.days,
         )
     yield dg.AssetMaterialization(REPORT_KEY, metadata=report_metadata(report))
-    yield dg.Output(None)
+    result = show_result(
+        context,
+        f"{len(report.exhausted)} repeatedly out of budget, {report.first_day} to "
+        f"{report.last_day}",
+    )
+    yield dg.Output(None, metadata={"result": result})
 
 
 @dg.config_mapping(config_schema=REPORT_CONFIG)
@@ -62,26 +67,31 @@ def report_config(values: dict[str, object]) -> dict[str, object]:
     return {"ops": {"report_budgets": {"config": values}}}
 
 
-@dg.job(
+@pipeline_job(
     name="collection_report",
-    description=(
-        "Monday 11:00 KST: what the last weeks used, and the daily budgets they propose. Reads "
-        "only. Run configuration: `days`, the length of the period (28)."
+    does=(
+        "What the last weeks used, and the daily budgets that they propose; reads only. The "
+        "report is the newest event of the asset `collection_report`. Run configuration: `days`, "
+        "the length of the period (28)."
     ),
-    executor_def=dg.in_process_executor,
+    when="Monday 11:00 in Seoul (`collection_report_schedule`).",
+    if_it_fails=(
+        "Nothing depends on it. Start it again, or on the command line: "
+        "docs/operations.md#the-budget-report."
+    ),
+    concern=Concern.REPORTS,
+    priority=REPORT_PRIORITY,
+    longest_seconds=SHORT_SECONDS,
     config=report_config,
-    tags=run_tags(priority=REPORT_PRIORITY, longest_seconds=SHORT_SECONDS),
 )
 def collection_report_job() -> None:
     """Reports."""
     report_budgets()
 
 
-collection_report_schedule = dg.ScheduleDefinition(
-    name="collection_report_schedule",
+collection_report_schedule = pipeline_schedule(
+    "collection_report_schedule",
     job=collection_report_job,
     cron_schedule="0 11 * * 1",
-    execution_timezone="Asia/Seoul",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Monday 11:00 in Seoul: the budget report of the four weeks before.",
 )

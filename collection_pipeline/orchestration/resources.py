@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import dagster as dg
+from pydantic import Field
 
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble
 from collection_pipeline.orchestration.library_resource import LibraryRegister
@@ -17,7 +18,7 @@ from collection_pipeline.store.migration import require_current_schema
 class PlatformClients(dg.ConfigurableResource["PlatformClients"]):
     """The clients of the platforms. Keys travel as environment variables, never as values."""
 
-    saramin_access_key: str = ""
+    saramin_access_key: str = Field("", description="COLLECTION_SARAMIN_ACCESS_KEY.")
 
     def settings(self) -> Settings:
         """The settings of this process, with the keys that the resource was given."""
@@ -31,7 +32,9 @@ class PlatformClients(dg.ConfigurableResource["PlatformClients"]):
 class Notifier(dg.ConfigurableResource["Notifier"]):
     """Where notifications go. The webhook's address is a secret; without one they are logged."""
 
-    webhook_url: str = ""
+    webhook_url: str = Field(
+        "", description="COLLECTION_WEBHOOK_URL: where messages are posted; empty: they are logged."
+    )
 
     def applied_to(self, settings: Settings) -> Settings:
         """``settings`` with the address that the resource was given."""
@@ -43,7 +46,10 @@ class Notifier(dg.ConfigurableResource["Notifier"]):
 class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
     """The durable work queue: cycles, leases, cursors and budgets, all in MySQL."""
 
-    database_url: str = ""
+    database_url: str = Field(
+        "",
+        description="COLLECTION_DATABASE_URL, or the file that COLLECTION_DATABASE_URL_FILE names.",
+    )
 
     @contextmanager
     def pipeline(

@@ -3,15 +3,14 @@
 import dagster as dg
 
 from collection_pipeline.collection.retention import RetentionFailed, RetentionPass
+from collection_pipeline.orchestration.pipeline_automation import pipeline_schedule
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job, pipeline_op
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
-from collection_pipeline.orchestration.run_tags import (
-    RETENTION_PRIORITY,
-    SHORT_SECONDS,
-    run_tags,
-)
+from collection_pipeline.orchestration.run_result import show_result
+from collection_pipeline.orchestration.run_tags import RETENTION_PRIORITY, SHORT_SECONDS
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
     description="Delete rows past their age and trim raw bodies of closed postings, in chunks.",
 )
@@ -25,7 +24,9 @@ def apply_retention(
         done.require_success()
     except RetentionFailed as failed:
         raise dg.Failure(str(failed), metadata=retention_metadata(done)) from None
-    context.add_output_metadata(retention_metadata(done))
+    rows = sum(result.rows for result in done.results)
+    result = show_result(context, f"{rows:,} old row(s) deleted or trimmed")
+    context.add_output_metadata({"result": result, **retention_metadata(done)})
 
 
 def retention_metadata(done: RetentionPass) -> dict[str, int | str]:
@@ -35,25 +36,29 @@ def retention_metadata(done: RetentionPass) -> dict[str, int | str]:
     return {**rows, "left_for_the_next_night": ", ".join(left) or "nothing"}
 
 
-@dg.job(
-    description=(
-        "04:45 KST: rows of the queue past COLLECTION_HISTORY_DAYS and COLLECTION_TICK_DAYS are "
-        "deleted, raw bodies of postings closed for COLLECTION_RAW_BODY_DAYS are dropped. Cycles, "
-        "history, snapshots and postings stay."
+@pipeline_job(
+    does=(
+        "Deletes rows of the queue past COLLECTION_HISTORY_DAYS and COLLECTION_TICK_DAYS, and drops "
+        "raw bodies of postings closed for COLLECTION_RAW_BODY_DAYS. Cycles, history, snapshots and "
+        "postings stay."
     ),
-    executor_def=dg.in_process_executor,
-    tags=run_tags(priority=RETENTION_PRIORITY, longest_seconds=SHORT_SECONDS),
+    when="04:45 in Seoul (`retention_schedule`).",
+    if_it_fails=(
+        "Nothing is lost; the other tables are done, and what is left goes on the next night. See "
+        "docs/operations.md#retention."
+    ),
+    concern=Concern.UPKEEP,
+    priority=RETENTION_PRIORITY,
+    longest_seconds=SHORT_SECONDS,
 )
 def retention() -> None:
     """Keeps the queue's database small."""
     apply_retention()
 
 
-retention_schedule = dg.ScheduleDefinition(
-    name="retention_schedule",
+retention_schedule = pipeline_schedule(
+    "retention_schedule",
     job=retention,
     cron_schedule="45 4 * * *",
-    execution_timezone="Asia/Seoul",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
     description="04:45 in Seoul: the queue's old rows are deleted.",
 )

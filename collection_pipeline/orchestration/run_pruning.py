@@ -14,16 +14,15 @@ from pathlib import Path
 
 import dagster as dg
 
+from collection_pipeline.orchestration.pipeline_automation import pipeline_schedule
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job, pipeline_op
 from collection_pipeline.orchestration.resources import PlatformClients
 from collection_pipeline.orchestration.run_leftovers import (
     prune_check_history,
     prune_stray_events,
 )
-from collection_pipeline.orchestration.run_tags import (
-    PRUNING_PRIORITY,
-    SHORT_SECONDS,
-    run_tags,
-)
+from collection_pipeline.orchestration.run_result import show_result
+from collection_pipeline.orchestration.run_tags import PRUNING_PRIORITY, SHORT_SECONDS
 
 BUSY_JOBS = ("collection_dispatch", "worker_dispatch", "observation_checks")
 """They run every minute or half hour; their runs are kept for a shorter time."""
@@ -103,7 +102,7 @@ def _delete(instance: dg.DagsterInstance, run_id: str) -> None:
     shutil.rmtree(Path(instance.storage_directory()) / run_id, ignore_errors=True)
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
     description="Delete ended Dagster runs that are older than their job's age, in batches.",
 )
@@ -116,9 +115,10 @@ def delete_old_runs(context: dg.OpExecutionContext, platform_clients: PlatformCl
         days=settings["DAGSTER_RUN_DAYS"],
     )
     rest = "none is left" if pruned.is_done else "the rest follows on the next day"
-    context.log.info("%s old run(s) deleted; %s", pruned.deleted_runs, rest)
+    result = show_result(context, f"{pruned.deleted_runs:,} old run(s) deleted; {rest}")
     context.add_output_metadata(
         {
+            "result": result,
             "deleted_runs": pruned.deleted_runs,
             "is_done": pruned.is_done,
             "deleted_check_rows": pruned.check_rows,
@@ -127,24 +127,29 @@ def delete_old_runs(context: dg.OpExecutionContext, platform_clients: PlatformCl
     )
 
 
-@dg.job(
-    description=(
-        "04:30 KST: ended Dagster runs are deleted, those of the dispatcher and of the checks "
-        "after COLLECTION_DAGSTER_BUSY_RUN_DAYS, others after COLLECTION_DAGSTER_RUN_DAYS."
+@pipeline_job(
+    does=(
+        "Deletes ended Dagster runs: those of the dispatcher and of the checks after "
+        "COLLECTION_DAGSTER_BUSY_RUN_DAYS, others after COLLECTION_DAGSTER_RUN_DAYS. Cycles, "
+        "history and snapshots are not in them and stay."
     ),
-    executor_def=dg.in_process_executor,
-    tags=run_tags(priority=PRUNING_PRIORITY, longest_seconds=SHORT_SECONDS),
+    when="04:30 in Seoul (`dagster_run_pruning_schedule`).",
+    if_it_fails=(
+        "Old runs stay a day longer, and the next run deletes them. If it goes on for weeks, "
+        "this UI becomes slow; collection does not."
+    ),
+    concern=Concern.UPKEEP,
+    priority=PRUNING_PRIORITY,
+    longest_seconds=SHORT_SECONDS,
 )
 def dagster_run_pruning() -> None:
     """Keeps Dagster's database small."""
     delete_old_runs()
 
 
-dagster_run_pruning_schedule = dg.ScheduleDefinition(
-    name="dagster_run_pruning_schedule",
+dagster_run_pruning_schedule = pipeline_schedule(
+    "dagster_run_pruning_schedule",
     job=dagster_run_pruning,
     cron_schedule="30 4 * * *",
-    execution_timezone="Asia/Seoul",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
     description="04:30 in Seoul: old Dagster runs are deleted.",
 )

@@ -9,33 +9,39 @@ from collections.abc import Iterator
 import dagster as dg
 
 from collection_pipeline.collection.assembly import worker_name
+from collection_pipeline.collection.snapshot import CaptureReport
+from collection_pipeline.domain.snapshot import CaptureStatus
 from collection_pipeline.orchestration.notifying import send_notifications
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job, pipeline_op
 from collection_pipeline.orchestration.resources import (
     CollectionQueue,
     Notifier,
     PlatformClients,
 )
+from collection_pipeline.orchestration.run_result import show_result
 from collection_pipeline.orchestration.run_tags import (
     CAPTURE_PRIORITY,
     CAPTURE_SECONDS,
     RECOVERY_PRIORITY,
     SHORT_SECONDS,
-    run_tags,
 )
 from collection_pipeline.orchestration.snapshot_asset import SnapshotEvent, final_header_events
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
     description="Make the header and the cycles that are missing, ahead of the cutoff (R35).",
 )
-def fill_missing_cycles(queue: CollectionQueue, platform_clients: PlatformClients) -> None:
+def fill_missing_cycles(
+    context: dg.OpExecutionContext, queue: CollectionQueue, platform_clients: PlatformClients
+) -> None:
     """The capture fills in once more, under the gate; here it costs nobody a wait."""
     with queue.pipeline(platform_clients) as pipeline:
-        pipeline.creation.create_daily_cycles()
+        day = pipeline.creation.create_daily_cycles()
+    context.add_output_metadata({"run_date": day.run_date.isoformat()})
 
 
-@dg.op(
+@pipeline_op(
     ins={"filled": dg.In(dg.Nothing)},
     out=dg.Out(dg.Nothing),
     description=(
@@ -51,9 +57,10 @@ def capture_snapshot(
         report = pipeline.snapshots.capture_at_nine(
             worker=worker_name(), dagster_run_id=context.run_id
         )
-        context.log.info(report.note)
         yield from final_header_events(context, pipeline)
+    result = show_result(context, capture_result(report))
     metadata: dict[str, str | int | float] = {
+        "result": result,
         "snapshot_date": report.header.snapshot_date.isoformat(),
         "capture_status": report.header.status.value,
         "captured_here": "yes" if report.captured_here else "no",
@@ -64,7 +71,7 @@ def capture_snapshot(
     yield dg.Output(None, metadata=metadata)
 
 
-@dg.op(
+@pipeline_op(
     ins={"captured": dg.In(dg.Nothing)},
     out=dg.Out(dg.Nothing),
     description="Send the morning report, or the incident, from the final header (R40).",
@@ -80,7 +87,7 @@ def notify_morning(
         send_notifications(context, pipeline)
 
 
-@dg.op(
+@pipeline_op(
     out=dg.Out(dg.Nothing),
     description=(
         "Write MISSED, with the reason, for every day whose time has passed without a capture; "
@@ -98,28 +105,51 @@ def recover_snapshots(
         finalised = pipeline.snapshots.mark_missed_snapshot()
         yield from final_header_events(context, pipeline)
         send_notifications(context, pipeline)
-    days = [f"{one.snapshot_date} {one.status.value}" for one in finalised]
-    yield dg.Output(None, metadata={"made_final": ", ".join(days)})
+    days = ", ".join(f"{one.status.value} {one.snapshot_date}" for one in finalised)
+    result = show_result(context, days or "no morning was left open")
+    yield dg.Output(None, metadata={"result": result, "made_final": days})
 
 
-@dg.job(
-    description=(
-        "The 09:00 snapshot: started a minute ahead, captures at the cutoff, then notifies. Runs "
-        "before everything else in the queue; several runs capture once."
+@pipeline_job(
+    does=(
+        "The 09:00 snapshot: waits for the cutoff, captures where every source stands, then sends "
+        "the morning report. Leaves the queue before everything else; several runs capture once."
     ),
-    executor_def=dg.in_process_executor,
-    tags=run_tags(priority=CAPTURE_PRIORITY, longest_seconds=CAPTURE_SECONDS),
+    when="A minute ahead of the cutoff in Seoul (`sla_snapshot_schedule`).",
+    if_it_fails=(
+        "Before the cutoff: start it again at once. After it the day is MISSED, "
+        "`sla_snapshot_recovery` writes and tells that; it cannot be captured later: "
+        "docs/runbook.md#snapshot_captured. Only `notify_morning` failed: later ticks send it."
+    ),
+    concern=Concern.MORNING,
+    priority=CAPTURE_PRIORITY,
+    longest_seconds=CAPTURE_SECONDS,
 )
 def sla_snapshot() -> None:
     """Captures the morning."""
     notify_morning(captured=capture_snapshot(filled=fill_missing_cycles()))
 
 
-@dg.job(
-    description="Soon after the tolerance: a morning that nobody captured is MISSED, and told.",
-    executor_def=dg.in_process_executor,
-    tags=run_tags(priority=RECOVERY_PRIORITY, longest_seconds=SHORT_SECONDS),
+@pipeline_job(
+    does="Writes MISSED, with its reason, for a morning that nobody captured, and tells it.",
+    when="Soon after cutoff and tolerance in Seoul (`sla_snapshot_recovery_schedule`).",
+    if_it_fails=(
+        "Every tick of the queue does the same; start it by hand to be told at once. What MISSED "
+        "means: docs/runbook.md#snapshot_captured."
+    ),
+    concern=Concern.MORNING,
+    priority=RECOVERY_PRIORITY,
+    longest_seconds=SHORT_SECONDS,
 )
 def sla_snapshot_recovery() -> None:
     """Recovers mornings."""
     recover_snapshots()
+
+
+def capture_result(report: CaptureReport) -> str:
+    """``CAPTURED 2026-12-01, 2 of 11 sources late``; else the note that says why not."""
+    header = report.header
+    status = f"{header.status.value} {header.snapshot_date}"
+    if header.status is CaptureStatus.CAPTURED:
+        return f"{status}, {report.late_count} of {report.item_count} sources late"
+    return f"{status}, {report.note}"

@@ -14,40 +14,45 @@ from collection_pipeline.orchestration.dispatch_sensor import (
     dispatch_request,
 )
 from collection_pipeline.orchestration.jobs import dispatch_config, dispatch_slices
+from collection_pipeline.orchestration.pipeline_automation import pipeline_sensor
+from collection_pipeline.orchestration.pipeline_job import Concern, pipeline_job
 from collection_pipeline.orchestration.resources import CollectionQueue, PlatformClients
 from collection_pipeline.orchestration.run_tags import (
     DISPATCH_PRIORITY,
     DISPATCH_TAG,
     DRAIN_SECONDS,
-    run_tags,
 )
 
 STARTED_BY_HAND = "worker"
 """The tag of a run that no sensor started: only the sensor knows its code location."""
 
 
-@dg.job(
-    description=(
+@pipeline_job(
+    does=(
         "One tick of the queue on an added host: the same as `collection_dispatch`, with the same "
         "run configuration. Overlapping runs are safe on all hosts, leases exclude."
     ),
-    executor_def=dg.in_process_executor,
+    when="Within a minute after there is work (`worker_dispatch_sensor`), on this host.",
+    if_it_fails=(
+        "Other hosts go on, and what it had claimed is recovered with its lease. See "
+        "docs/operations.md#more-than-one-machine."
+    ),
+    concern=Concern.COLLECTION,
+    priority=DISPATCH_PRIORITY,
+    longest_seconds=DRAIN_SECONDS,
+    more_tags={DISPATCH_TAG: STARTED_BY_HAND},
     config=dispatch_config,
-    tags={
-        DISPATCH_TAG: STARTED_BY_HAND,
-        **run_tags(priority=DISPATCH_PRIORITY, longest_seconds=DRAIN_SECONDS),
-    },
 )
 def worker_dispatch() -> None:
     """Dispatches slices on the host of its code server."""
     dispatch_slices()
 
 
-@dg.sensor(
+@pipeline_sensor(
+    concern=Concern.COLLECTION,
     name="worker_dispatch_sensor",
     job=worker_dispatch,
     minimum_interval_seconds=DISPATCH_INTERVAL_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING,
     description=(
         "Every 60 s on an added host: asks MySQL by plain reads whether there is work, and starts "
         "one run on this host unless one of its own is waiting."

@@ -197,6 +197,7 @@ def test_a_webhook_without_https_is_refused_and_not_shown(address: str) -> None:
         ("DAGSTER_UI_URL", "javascript:alert(1)"),
         ("DAGSTER_UI_URL", "http://user:word@host"),
         ("DAGSTER_UI_URL", 'http://host/"><script>'),
+        ("OPERATIONS_PAGE_URL", "javascript:alert(1)"),
     ],
 )
 def test_a_wrong_choice_name_or_page_address_is_refused_by_name(name: str, wrong: str) -> None:
@@ -211,9 +212,11 @@ def test_choice_name_and_page_address_are_read() -> None:
             f"{PREFIX}WEBHOOK_FORMAT": "Slack",
             f"{PREFIX}MORNING_HOOK": "alerts.morning:start",
             f"{PREFIX}DAGSTER_UI_URL": "https://dagster.test/ui/",
+            f"{PREFIX}OPERATIONS_PAGE_URL": "https://operations.test/",
         }
     )
     assert settings.webhook_format == "slack"
     assert settings.morning_hook == "alerts.morning:start"
     assert settings.dagster_ui_url == "https://dagster.test/ui"
+    assert settings.operations_page_url == "https://operations.test"
     assert load_settings({}).webhook_format == "json"

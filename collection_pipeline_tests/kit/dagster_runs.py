@@ -70,3 +70,26 @@ def output_of(result: dg.ExecuteInProcessResult, op: str) -> dict[str, Any]:
 def checked(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
     """The checks that a run has evaluated, the last evaluation of each counting."""
     return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}
+
+
+def first_line_of(result: dg.ExecuteInProcessResult) -> str:
+    """The first line of the error that a failed run's page shows, which has to be the step's too.
+
+    ``RUN_FAILURE`` is the event at which the page opens.
+    """
+    (step,) = [event for event in result.all_events if event.is_step_failure]
+    (run,) = [event for event in result.all_events if event.is_job_event and event.is_failure]
+    shown = step.step_failure_data.error, run.job_failure_data.first_step_failure_event
+    assert shown[0] is not None and shown[1] is not None
+    told = shown[1].step_failure_data.error
+    lines = {shown[0].message.splitlines()[0], told.message.splitlines()[0] if told else ""}
+    (line,) = lines
+    assert shown[0].cause is None and shown[0].context is None
+    return line
+
+
+def title_of(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> str:
+    """What the list of runs shows of a run."""
+    run = instance.get_run_by_id(result.run_id)
+    assert run is not None
+    return run.tags["result"]

@@ -9,7 +9,13 @@ from sqlalchemy import text
 from collection_pipeline.collection.observation.service import NAMES
 from collection_pipeline.definitions import defs
 from collection_pipeline.store.connection import open_engine
-from collection_pipeline_tests.kit.dagster_runs import checked, output_of, plain, run_job
+from collection_pipeline_tests.kit.dagster_runs import (
+    checked,
+    output_of,
+    plain,
+    run_job,
+    title_of,
+)
 from collection_pipeline_tests.kit.heartbeats import beat_all
 from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import Stack
@@ -42,6 +48,7 @@ def test_the_job_records_every_check_and_keeps_the_days_sizes(
     assert {name: one.description for name, one in found.items() if not one.passed} == {}
     assert plain(found["host_intervals_kept"].metadata)["nearest_delay_ms"] == 10
     assert output_of(result, "observe") == {
+        "result": f"{len(NAMES)} OK",
         "ok": len(NAMES),
         "warning": 0,
         "alarm": 0,
@@ -75,6 +82,7 @@ def test_an_alarm_is_recorded_by_a_run_that_ends_well(
     assert failed[0].severity is dg.AssetCheckSeverity.ERROR
     assert failed[0].description == f"broken: source {source_id}"
     assert output_of(result, "observe")["alarms"] == "no_broken_source"
+    assert title_of(instance, result) == f"ALARM: no_broken_source; {len(NAMES) - 1} OK"
     assert by_hand(instance) == checked(result)
 
 

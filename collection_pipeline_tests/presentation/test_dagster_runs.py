@@ -53,7 +53,7 @@ def test_a_dispatch_run_shows_each_slice_and_its_tick(
     instance = open_instance(stack)
     result = run_job("collection_dispatch", instance, DRAIN)
 
-    seen = {row["source_id"]: row for row in observed(instance, "collection_cycles")}
+    seen = {int(row["source_id"]): row for row in observed(instance, "collection_cycles")}
     assert set(seen) == {board, broken, capped}
     for source_id, status, reason in (
         (board, "SUCCESS", ""),
@@ -62,7 +62,10 @@ def test_a_dispatch_run_shows_each_slice_and_its_tick(
     ):
         shown, cycle = seen[source_id], stack.cycle(source_id)
         assert (shown["status"], shown["reason"]) == (status, reason)
-        assert (shown["cycle_id"], shown["run_date"]) == (cycle["id"], stack.day(1).isoformat())
+        assert (shown["cycle_id"], shown["run_date"]) == (
+            str(cycle["id"]),
+            stack.day(1).isoformat(),
+        )
         assert shown["source"].endswith(stack.sources[source_id][1])
         assert shown["list_pages"] == cycle["list_page_count"]
         assert shown["postings"] == cycle["fetched_count"]
@@ -70,7 +73,7 @@ def test_a_dispatch_run_shows_each_slice_and_its_tick(
         assert isinstance(shown["seconds"], float)
         assert isinstance(shown["seconds_waited"], float)
     assert {
-        (row["source_id"], row["postings"]) for row in materialized(instance, "job_postings")
+        (int(row["source_id"]), row["postings"]) for row in materialized(instance, "job_postings")
     } == {
         (board, 3),
         (capped, 110),
@@ -97,7 +100,12 @@ def test_the_cleanup_job_shows_what_it_deleted(
     stack.set_clock(2)
     result = run_job("seen_row_cleanup", open_instance(stack))
     output = output_of(result, "clean_up_seen_rows")
-    assert output == {"deleted_rows": 440, "chunks": 1, "seen_rows_older_than_48_hours": 0}
+    assert output == {
+        "result": "440 seen rows deleted, 0 left over",
+        "deleted_rows": 440,
+        "chunks": 1,
+        "seen_rows_older_than_48_hours": 0,
+    }
 
 
 def test_a_run_leaves_no_file_behind(
