@@ -18,7 +18,7 @@ PYTEST ?= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 TESTS ?=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo up test test-mysql test-mariadb proof year chromium screenshots lint lock clean
+.PHONY: setup demo up test test-mysql test-mariadb proof year programs screenshots lint lock clean
 
 setup: $(SETUP_STAMP)
 
@@ -43,17 +43,17 @@ up: setup
 
 test: test-mysql test-mariadb
 
-test-mysql: setup chromium
+test-mysql: setup programs
 	COLLECTION_TEST_SERVER=mysql $(PYTEST) $(TESTS)
 
-test-mariadb: setup chromium
+test-mariadb: setup programs
 	COLLECTION_TEST_SERVER=mariadb $(PYTEST) $(TESTS)
 
 # The tests of the folder proof/ are part of every test run; here each has many more tries.
 PROOF_FIGURES := $(CURDIR)/.local/proof
 PROOF := COLLECTION_PROOF=long COLLECTION_PROOF_FIGURES=$(PROOF_FIGURES)
 
-proof: setup chromium
+proof: setup programs
 	rm -rf $(PROOF_FIGURES)
 	mkdir -p $(PROOF_FIGURES)
 	$(PROOF) COLLECTION_TEST_SERVER=mysql $(PYTEST) --dist load --timeout 7200 collection_pipeline_tests/proof
@@ -63,19 +63,27 @@ proof: setup chromium
 year: setup
 	$(BIN)/python -m benchmarks.simulated_year
 
-# The tests of the operations page run in Chromium. Only root can install it.
-chromium:
-	@if test -n "$$CHROMIUM" || command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
-	  || command -v google-chrome >/dev/null; then :; \
+# Programs that only tests need: Chromium for the operations page, ip for hosts in networks of their
+# own, systemd-analyze for the units in deploy/. Only root can install them.
+PROGRAMS := chromium:chromium ip:iproute2 systemd-analyze:systemd
+
+programs:
+	@missing=; for pair in $(PROGRAMS); do \
+	  program=$${pair%%:*}; \
+	  test $$program = chromium && { test -n "$$CHROMIUM" || command -v chromium-browser >/dev/null \
+	    || command -v google-chrome >/dev/null; } && continue; \
+	  command -v $$program >/dev/null || test -x /usr/sbin/$$program || missing="$$missing $${pair#*:}"; \
+	done; \
+	if test -z "$$missing"; then :; \
 	elif test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
 	  apt-get update -q && DEBIAN_FRONTEND=noninteractive \
-	    apt-get install -q --yes --no-install-recommends chromium; \
+	    apt-get install -q --yes --no-install-recommends $$missing; \
 	else \
-	  echo 'The browser tests need Chromium: apt-get install chromium, or name a program:' \
-	    'make test CHROMIUM=/path/to/chromium' >&2; exit 3; \
+	  echo "The tests need programs that are not here: apt-get install$$missing." \
+	    'Another Chromium is named by CHROMIUM=/path/to/chromium.' >&2; exit 3; \
 	fi
 
-screenshots: setup chromium
+screenshots: setup programs
 	$(BIN)/python -m collection_pipeline_tests.kit.screenshots
 
 lint: setup
@@ -94,6 +102,8 @@ lock:
 	$(PYTHON) -m venv .local/lock-tools
 	.local/lock-tools/bin/pip install --quiet pip-tools==7.6.2
 	$(LOCK) --output-file requirements.lock pyproject.toml
+	$(LOCK) --extra docker --extra kubernetes --constraint requirements.lock \
+	  --output-file requirements-deploy.lock pyproject.toml
 	$(LOCK) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean:

@@ -38,9 +38,9 @@ def retention_metadata(done: RetentionPass) -> dict[str, int | str]:
 
 @pipeline_job(
     does=(
-        "Deletes rows of the queue past COLLECTION_HISTORY_DAYS and COLLECTION_TICK_DAYS, and drops "
-        "raw bodies of postings closed for COLLECTION_RAW_BODY_DAYS. Cycles, history, snapshots and "
-        "postings stay."
+        "Deletes rows of the queue past COLLECTION_HISTORY_DAYS and COLLECTION_TICK_DAYS, and "
+        "drops raw bodies of postings closed for COLLECTION_RAW_BODY_DAYS. Cycles, history, "
+        "snapshots and postings stay."
     ),
     when="04:45 in Seoul (`retention_schedule`).",
     if_it_fails=(
