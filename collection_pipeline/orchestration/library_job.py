@@ -18,6 +18,7 @@ from collection_pipeline.ingest.assembly import LibraryIngestion
 from collection_pipeline.ingest.config import IngestConfig
 from collection_pipeline.ingest.report import IngestReport
 from collection_pipeline.ingest.service import IngestTrigger
+from collection_pipeline.notification.secrecy import settings_redactor
 from collection_pipeline.orchestration.library_asset import report_event, report_metadata
 from collection_pipeline.orchestration.library_checks import ended_findings, of_report
 from collection_pipeline.orchestration.library_config import (
@@ -28,7 +29,6 @@ from collection_pipeline.orchestration.library_config import (
 from collection_pipeline.orchestration.library_resource import LibraryRegister
 from collection_pipeline.orchestration.library_stop import stop_on_interrupt
 from collection_pipeline.orchestration.run_tags import run_tags
-from collection_pipeline.platforms.wire.redaction import Redactor
 from collection_pipeline.settings import InvalidSetting
 from collection_pipeline.store.ingest_runs import IngestStatus
 from collection_pipeline.store.libraries import PublicLibraries
@@ -145,7 +145,7 @@ def _words(error: Exception, library: LibraryRegister) -> str:
     words = str(error.orig if isinstance(error, DBAPIError) else error)
     if not isinstance(error, DatabaseUnavailable | SchemaBehind):
         words = f"{type(error).__name__}: {words}"
-    return Redactor(library.settings().secrets.values()).text(words)[:WORDS_CHARS]
+    return settings_redactor(library.settings()).text(words)[:WORDS_CHARS]
 
 
 def _where(error: Exception) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from collection_pipeline.notification.secrecy import settings_redactor
 from collection_pipeline.orchestration.assets import SNAPSHOT_KEY
 from collection_pipeline.orchestration.morning_hook import (
     VARIABLE,
@@ -25,9 +26,9 @@ from collection_pipeline.orchestration.snapshot_asset import (
     MOST_KNOWN_EVENTS,
     snapshot_date_of,
 )
-from collection_pipeline.platforms.wire.redaction import Redactor
 from collection_pipeline.settings import Settings, load_settings
 
+WORDS_CHARS = 500
 NO_HOOK = f"{VARIABLE} is not set: nothing waits for the snapshot"
 ALERTS_CONFIG = {
     "snapshot_date": dg.Field(
@@ -135,7 +136,7 @@ def _call(hook: MorningHook, morning: MorningSnapshot, settings: Settings) -> No
         hook(morning)
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        words = Redactor(settings.secrets.values()).text(f"{type(error).__name__}: {error}"[:500])
+        words = settings_redactor(settings).text(f"{type(error).__name__}: {error}")[:WORDS_CHARS]
         raise dg.Failure(
             f"{settings.morning_hook} ended with {words}",
             metadata={"where": f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"},

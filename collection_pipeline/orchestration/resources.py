@@ -9,6 +9,7 @@ import dagster as dg
 
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble
 from collection_pipeline.orchestration.library_resource import LibraryRegister
+from collection_pipeline.orchestration.secret_errors import without_secrets
 from collection_pipeline.settings import PREFIX, Settings, load_settings
 from collection_pipeline.store.migration import require_current_schema
 
@@ -55,19 +56,20 @@ class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
         """The services over the queue; connections are given back at the end.
 
         Whoever delivers notifications hands the ``notifier`` in. Whoever works needs a schema that
-        is ``migrated``; else ``SchemaBehind`` is raised.
+        is ``migrated``; else ``SchemaBehind`` is raised. No error leaves it with a secret.
         """
         settings = clients.settings()
         if notifier is not None:
             settings = notifier.applied_to(settings)
-        pipeline = assemble(settings, self.database_url)
-        try:
-            if migrated:
-                with pipeline.engine.connect() as connection:
-                    require_current_schema(connection)
-            yield pipeline
-        finally:
-            pipeline.close()
+        with without_secrets(replace(settings, database_url=self.database_url)):
+            pipeline = assemble(settings, self.database_url)
+            try:
+                if migrated:
+                    with pipeline.engine.connect() as connection:
+                        require_current_schema(connection)
+                yield pipeline
+            finally:
+                pipeline.close()
 
 
 def secret(name: str) -> str:
