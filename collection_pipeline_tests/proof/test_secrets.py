@@ -6,6 +6,7 @@ The judge is ``kit/leak_search``, which ``test_leak_search`` shows to be able to
 import traceback
 from collections.abc import Callable, Iterator
 from datetime import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,11 @@ def world(
         opened_portal() as portal,
         WebhookReceiver(*HOOK_ANSWERS) as hook,
     ):
-        settings = {**portal_settings(portal, KEY), **SETTINGS, "WEBHOOK_URL": hook.url}
+        settings: dict[str, Any] = {
+            **portal_settings(portal, KEY),
+            **SETTINGS,
+            "WEBHOOK_URL": hook.url,
+        }
         with opened_stack(urls.url, catalogues, access_key=SARAMIN_KEY, **settings) as stack:
             yield World(stack, portal, hook, urls, tmp_path / "home")
 
@@ -268,7 +273,7 @@ def fail_in_dagster(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
             with monkeypatch.context() as defective:
                 defective.setattr(defect, quoting)
                 world.stack.pass_time(hours=25)
-                fails(world, lambda job=job, config=config: run_job(job, instance, config))
+                fails(world, partial(run_job, job, instance, config))
         statuses = [run.status for run in instance.get_runs()]
         assert statuses.count(dg.DagsterRunStatus.FAILURE) == 2 + len(DEFECTS)
         # The instance empties its tables when it is closed.
