@@ -1,8 +1,10 @@
 """Reads what ``pip-audit`` found, and says whether it could look at all.
 
 ``pip-audit`` ends well also where no index told it anything, as on a machine that only reaches a
-mirror of the packages; so silence is told apart from health here. ``python -m <this module> REPORT``
-ends with 0 when every pinned version was checked, 4 for a finding, 75 when versions went unchecked.
+mirror of the packages; so silence is told apart from health here.
+
+``python -m <this module> REPORT`` ends with 0 when every pinned version was checked, 4 for a
+finding, 75 when versions went unchecked.
 """
 
 import json
