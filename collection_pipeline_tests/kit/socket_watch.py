@@ -8,17 +8,19 @@ import ast
 import ipaddress
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from collection_pipeline_tests.kit import lonely_network, socket_watch_site
-from collection_pipeline_tests.kit.dagster_world import ROOT
+from collection_pipeline_tests.kit.dagster_world import ROOT, descendants, is_alive
+from collection_pipeline_tests.kit.socket_watch_site.sitecustomize import FILE_VARIABLE
 
 SITE_FOLDER = Path(socket_watch_site.__file__).parent
-FILE_VARIABLE = "SOCKET_WATCH_FILE"
 LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
 LOCAL_NAMES = frozenset({None, "", "localhost"})
 
@@ -92,7 +94,7 @@ def watched(
     report, log, talks = folder / "report.json", folder / "output", folder / "talks"
     inside = (sys.executable, "-m", lonely_network.__name__, str(report), *command)
     with log.open("wb") as output:
-        subprocess.run(
+        process = subprocess.Popen(
             ("unshare", "--map-root-user", "--net", *inside),
             env={
                 **environment,
@@ -103,14 +105,26 @@ def watched(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            timeout=seconds,
-            check=False,
         )
+    try:
+        process.wait(seconds)
+    finally:
+        _end(process)
     said = log.read_text("utf-8", errors="replace")
     if not report.exists():
         raise NoNamespace(f"no network of its own could be made, or its command died: {said}")
     found = json.loads(report.read_text("utf-8"))
     return Watched(found["code"], said, found["interfaces"], found["counted"], _read_talks(talks))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Nothing outlives the watch, also where the test is interrupted."""
+    if process.poll() is None:
+        for pid in {*descendants(process.pid), process.pid}:
+            if is_alive(pid):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+    process.wait()
 
 
 def _read_talks(file: Path) -> list[Talk]:

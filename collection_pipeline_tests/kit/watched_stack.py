@@ -85,9 +85,12 @@ def serve_and_ask() -> Part:
         started = descendants(process.pid)
         process.terminate()
         process.communicate(timeout=PATIENCE_SECONDS)
-        wait_until("all of them are gone", lambda: not any(map(is_alive, started)))
+        with suppress(AssertionError):
+            wait_until("all of them are gone", lambda: not any(map(is_alive, started)))
+        left = [*filter(is_alive, started)]
     finally:
         if process.poll() is None:
+            started |= descendants(process.pid)
             process.kill()
             process.communicate()
         for pid in filter(is_alive, started):
@@ -98,7 +101,7 @@ def serve_and_ask() -> Part:
         "lines": lines,
         "pages": pages,
         "ports": ports,
-        "left": [*filter(is_alive, started)],
+        "left": left,
         "telemetry_is_off": '"telemetryEnabled": false' in interface,
     }
 
