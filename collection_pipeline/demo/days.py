@@ -15,7 +15,7 @@ DAYS = 3
 POLL_SECONDS = 0.5
 START_POLL_SECONDS = 0.1
 EARLY = time(8, 56)
-"""Within the five minutes in which a capture may be started, with minutes to spare for its start."""
+"""Within the five minutes in which a capture may be started, with minutes for the start."""
 JUST_BEFORE_THE_CUTOFF = time(8, 59, 58)
 
 
