@@ -4,6 +4,7 @@
 # make test    all tests, on MySQL and on MariaDB
 # make proof   every promise tried many times; writes the figures into docs/guarantees.md
 # make year    a simulated year of 50 sources, and which tables level out
+# make audit   the pinned versions against known vulnerabilities, where an index can be reached
 # make screenshots  the pictures in the README, drawn anew
 # make lint    format, lint, types, import direction
 # make clean   stops the private database server and removes what the other targets made
@@ -18,7 +19,7 @@ PYTEST ?= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 TESTS ?=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo up test test-mysql test-mariadb proof year programs screenshots lint lock clean
+.PHONY: setup demo up test test-mysql test-mariadb proof year audit programs screenshots lint lock clean
 
 setup: $(SETUP_STAMP)
 
@@ -82,6 +83,14 @@ programs:
 	  echo "The tests need programs that are not here: apt-get install$$missing." \
 	    'Another Chromium is named by CHROMIUM=/path/to/chromium.' >&2; exit 3; \
 	fi
+
+audit: setup
+	$(PYTHON) -m venv .local/audit-tools
+	.local/audit-tools/bin/pip install --quiet pip-audit==2.10.1
+	@rm -f .local/audit.json
+	@.local/audit-tools/bin/pip-audit --require-hashes --disable-pip --progress-spinner off \
+	  --format json --output .local/audit.json -r requirements.lock >/dev/null 2>&1 || true
+	@$(BIN)/python -m collection_pipeline_tests.kit.known_vulnerabilities .local/audit.json
 
 screenshots: setup programs
 	$(BIN)/python -m collection_pipeline_tests.kit.screenshots

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import time
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from collection_pipeline.domain.budget import CollectionBudget
 from collection_pipeline.domain.lease import LEASE_MARGIN_SECONDS
@@ -30,6 +30,11 @@ PLATFORM_BASE_URLS = {
 PLATFORM_PREFIXES = ("WANTED", "SARAMIN", "JUMPIT", "GREENHOUSE", "LEVER")
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 DATABASE_SCHEMES = frozenset({"mysql", "mysql+pymysql", "mysql+mysqldb"})
+
+_UNPLAIN = re.compile(r"[\x00-\x20\x7f\\]")
+_PLACE = re.compile(
+    r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?)(:[0-9]{1,5})?"
+)
 
 WEBHOOK_FORMATS = ("json", "slack")
 
@@ -203,11 +208,26 @@ def _base_url(environ: Mapping[str, str], name: str, default: str) -> str:
         raise InvalidSetting(f"{variable}: not a URL; write scheme, host and port") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise InvalidSetting(f"{variable}: write scheme, host and port, such as https://host:443")
+    if not _is_plain(text, parts):
+        raise InvalidSetting(
+            f"{variable}: write the host in ASCII letters (an international name in its xn-- form) "
+            "and a port from 1 to 65535"
+        )
     if "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
         raise InvalidSetting(f"{variable}: only scheme, host and port, without path or user")
     if parts.scheme == "http" and parts.hostname not in LOOPBACK_HOSTS:
         raise InvalidSetting(f"{variable}: http is allowed for loopback only; use https")
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _is_plain(url: str, parts: SplitResult) -> bool:
+    """Whether every reader of URLs finds the same host in it.
+
+    Of ``http://a\\@b`` one takes ``a`` for the host and another ``b``: the checks would see the
+    one, and the HTTP library ask the other.
+    """
+    place = parts.netloc.rpartition("@")[2]
+    return not _UNPLAIN.search(url) and bool(_PLACE.fullmatch(place)) and parts.port != 0
 
 
 def _clock_time(environ: Mapping[str, str], name: str, default: time) -> time:
@@ -261,7 +281,8 @@ def _check_webhook(url: str | None) -> None:
     except ValueError:
         parts = urlsplit("")
     is_local = parts.scheme == "http" and parts.hostname in LOOPBACK_HOSTS
-    if not (is_local or (parts.scheme == "https" and parts.hostname)) or re.search(r"\s", url):
+    is_right = is_local or (parts.scheme == "https" and parts.hostname)
+    if not is_right or not _is_plain(url, parts) or re.search(r"\s", url):
         raise InvalidSetting(
             f"{PREFIX}WEBHOOK_URL: write an https address (http for loopback only)"
         )

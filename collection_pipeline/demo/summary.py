@@ -52,11 +52,11 @@ def _figures(
             where = f"{day} {source.label}"
             yield f"{where}: state", source.ends[number], standing.status
             yield from _requests(stack, source, standing, where)
-    last = standings(stack, days[-1])
-    for source, standing in zip(DEMO_SOURCES, last, strict=True):
-        if source.ends[-1] == SUCCESS:
+    last = len(days) - 1
+    for source, standing in zip(DEMO_SOURCES, standings(stack, days[last]), strict=True):
+        if source.ends[last] == SUCCESS:
             yield from _postings(stack, source, standing, days)
-        elif source.ends[-1] == EXHAUSTED:
+        elif source.ends[last] == EXHAUSTED:
             yield f"{source.label}: closed postings", 0, _count(stack, standing, "CLOSED")
 
 
@@ -100,7 +100,7 @@ def _postings(
     """After safe days: open is what is listed today, missed since today, closed since yesterday."""
     listed = [_listed(stack, source, day) for day in days]
     ever = set().union(*listed)
-    today, yesterday = listed[-1], listed[-2]
+    today = listed[-1]
     rows = stack.pipeline.transactions.run(
         lambda connection: postings_of(connection, standing.source_id)
     )
@@ -108,14 +108,12 @@ def _postings(
         status: {row["source_job_id"] for row in rows if row["status"] == status}
         for status in ("OPEN", "MISSED", "CLOSED")
     }
-    gone_twice = ever - today - yesterday if _was_safe(source, -2) else set()
+    yesterday = len(days) - 2
+    was_missed = yesterday >= 0 and source.ends[yesterday] == SUCCESS
+    gone_twice = ever - today - listed[yesterday] if was_missed else set()
     yield f"{source.label}: open postings", today, by_status["OPEN"]
     yield f"{source.label}: missed postings", ever - today - gone_twice, by_status["MISSED"]
     yield f"{source.label}: closed postings", gone_twice, by_status["CLOSED"]
-
-
-def _was_safe(source: DemoSource, day: int) -> bool:
-    return source.ends[day] == SUCCESS
 
 
 def _listed(stack: DemoStack, source: DemoSource, day: date) -> set[str]:

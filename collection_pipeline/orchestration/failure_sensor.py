@@ -18,6 +18,7 @@ from collection_pipeline.orchestration.resources import (
     PlatformClients,
 )
 from collection_pipeline.orchestration.run_result import RESULT_TAG, shortened
+from collection_pipeline.orchestration.told_failure import told_tick
 from collection_pipeline.store.migration import SchemaBehind
 
 OUTAGES = (DatabaseUnavailable, SchemaBehind, SQLAlchemyError)
@@ -39,6 +40,7 @@ NO_STEP_FAILED = "no step failed: its process died, did not start, or went over 
         "process died gets its title, the tag `result`, here."
     ),
 )
+@told_tick
 def run_failure_sensor(
     context: dg.RunFailureSensorContext,
     queue: CollectionQueue,

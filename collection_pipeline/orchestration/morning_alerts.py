@@ -32,8 +32,10 @@ from collection_pipeline.orchestration.snapshot_asset import (
     MOST_KNOWN_EVENTS,
     snapshot_date_of,
 )
+from collection_pipeline.orchestration.told_failure import told_tick
 from collection_pipeline.settings import Settings, load_settings
 
+WORDS_CHARS = 500
 NO_HOOK = f"{VARIABLE} is not set: nothing waits for the snapshot"
 ALERTS_CONFIG = {
     "snapshot_date": dg.Field(
@@ -123,6 +125,7 @@ def morning_alerts() -> None:
         "`morning_alerts` once for its date. Skips where COLLECTION_MORNING_HOOK is not set."
     ),
 )
+@told_tick
 def morning_alerts_sensor(
     context: dg.SensorEvaluationContext,
 ) -> list[dg.RunRequest] | dg.SkipReason:
@@ -150,7 +153,7 @@ def _call(hook: MorningHook, morning: MorningSnapshot, settings: Settings) -> No
     try:
         hook(morning)
     except Exception as error:
-        said = settings_redactor(settings).text(f"{type(error).__name__}: {error}"[:300])
+        said = settings_redactor(settings).text(f"{type(error).__name__}: {error}")[:WORDS_CHARS]
         raise dg.Failure(
             f"{settings.morning_hook} ended with {' '.join(said.split())}. Mend it, then "
             "re-execute this run: docs/operations.md#the-morning-hook.",

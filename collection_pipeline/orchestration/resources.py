@@ -62,7 +62,7 @@ class CollectionQueue(dg.ConfigurableResource["CollectionQueue"]):
         """The services over the queue; connections are given back at the end.
 
         Whoever delivers notifications hands the ``notifier`` in. Whoever works needs a schema that
-        is ``migrated``; else ``SchemaBehind`` is raised.
+        is ``migrated``; else ``SchemaBehind`` is raised. No error leaves it with a secret.
         """
         settings = clients.settings()
         if notifier is not None:

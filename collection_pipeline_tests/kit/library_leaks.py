@@ -1,4 +1,4 @@
-"""A planted service key, every way in which the portal's answer may carry it back, and the search.
+"""A planted service key, and every way in which the portal's answer may carry it back.
 
 Invariant: the key's core is an ordinary word, so it stands in every spelling of the key: raw,
 percent-encoded, encoded twice, or cut.
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from collection_pipeline.simulator.server import SimulatorServer
-from collection_pipeline_tests.kit.invariants import spellings
+from collection_pipeline_tests.kit.leak_search import LeakSearch
 
 CORE = "pl4ntedSERVICEcore"
 KEY = f"{CORE}+/with+signs/and=="
@@ -45,9 +45,13 @@ CARRIERS: list[dict[str, Any]] = [
 
 
 def leaks_in(texts: Iterable[object]) -> list[str]:
-    """Texts that show the key in any spelling, or its core."""
-    forms = {CORE, *spellings(KEY)}
-    return [shown[:300] for text in texts if any(form in (shown := str(text)) for form in forms)]
+    """Where the key stands in ``texts``, in any form or cut to its core."""
+    search = LeakSearch({"the service key": KEY})
+    return [
+        str(leak)
+        for number, shown in enumerate(texts)
+        for leak in search.in_text(f"text {number}", shown)
+    ]
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from sqlalchemy.engine import make_url
 
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.snapshot import CaptureStatus
@@ -20,6 +21,7 @@ from collection_pipeline_tests.kit.dagster_sensor import (
     skip_reason,
 )
 from collection_pipeline_tests.kit.dagster_world import every_text
+from collection_pipeline_tests.kit.leak_search import assert_no_secret
 from collection_pipeline_tests.kit.morning_hooks import CALLS
 from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import Stack
@@ -226,3 +228,19 @@ def test_what_a_hook_raises_is_shown_without_the_pipelines_secrets(
     shown = "\n".join(value for _, value in every_text(dagster_url))
     assert "ended with RuntimeError" in shown
     assert morning_hooks.SECRET not in shown
+
+
+def test_a_long_error_of_a_hook_is_redacted_before_it_is_cut(
+    open_stack: OpenStack, open_instance: OpenInstance, dagster_url: str
+) -> None:
+    """R29: the database's password, whose beginning alone would not be known for a secret."""
+    stack = open_stack(MORNING_HOOK=f"{HOOKS}:quote_the_database")
+    stack.pipeline.creation.create_daily_cycles()
+    stack.set_clock(1, time(9, 2))
+    stack.pipeline.snapshots.mark_missed_snapshot()
+    result = failed_run("morning_alerts", open_instance(stack))
+    assert "RuntimeError: xxx" in error_of(result, OP)
+    password = str(make_url(stack.url).password)
+    assert_no_secret(
+        {"the password": password, "its beginning": password[:10]}, databases=[dagster_url]
+    )

@@ -1,17 +1,15 @@
-"""The demo checks its own figures, and ends every process that it started (acceptance 8, R18)."""
+"""The demo checks its own figures (acceptance 8).
+
+The commands themselves, with all their processes, run in ``test_outbound_connections``.
+"""
 
 import os
-import signal
-import subprocess
-import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 from rich.console import Console
@@ -24,15 +22,9 @@ from collection_pipeline.demo.sources import NOTHING, DemoSource
 from collection_pipeline.demo.stack import DemoStack
 from collection_pipeline.demo.standing import standings
 from collection_pipeline.demo.summary import DemoDiffers, check_demo
-from collection_pipeline_tests.kit.dagster_world import (
-    PATIENCE_SECONDS,
-    ROOT,
-    dagster_environment,
-    descendants,
-    is_alive,
-)
+from collection_pipeline_tests.kit.dagster_world import ROOT, dagster_environment
 from collection_pipeline_tests.kit.simulator_calls import source
-from collection_pipeline_tests.kit.stack import Stack, wait_until
+from collection_pipeline_tests.kit.stack import Stack
 
 OpenStack = Callable[..., Stack]
 RUNS = Counter({"collection_dispatch": 3})
@@ -170,79 +162,3 @@ def test_a_dagster_run_that_fails_ends_the_demo(three_days: Stack, tmp_path: Pat
         runs.finish("no_such_job", process)
     assert runs.log.stat().st_size > 0
     assert runs.executed == Counter({"no_such_job": 1})
-
-
-SERVE = """
-import os, sys
-from pathlib import Path
-from collection_pipeline.collection.assembly import assemble
-from collection_pipeline.demo.services import serve_until_stopped
-from collection_pipeline.demo.stack import DemoStack
-from collection_pipeline.settings import load_settings
-from collection_pipeline.simulator.server import SimulatorServer
-
-with SimulatorServer(separate_ports=True) as simulator:
-    environment = {**os.environ, **simulator.exports()}
-    pipeline = assemble(load_settings(environment), os.environ["COLLECTION_DATABASE_URL"])
-    stack = DemoStack(pipeline, simulator, environment, Path(sys.argv[1]), "a server")
-    serve_until_stopped(stack, lambda line: print(line, flush=True))
-    pipeline.close()
-"""
-
-
-@pytest.fixture
-def serving(store_url: str, dagster_url: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A process that keeps all three services running; ended with all of its descendants."""
-    collection = {"COLLECTION_DATABASE_URL": store_url, "COLLECTION_SIMULATION": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(tmp_path)],
-        env=dagster_environment(collection, dagster_url, ROOT),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    started = {process.pid}
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            started |= descendants(process.pid)
-            process.kill()
-        process.communicate()
-        for pid in started:
-            if is_alive(pid):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-
-
-def test_the_services_end_with_everything_that_they_started(
-    serving: "subprocess.Popen[str]", tmp_path: Path
-) -> None:
-    """Spec section 3: after SIGTERM no page, webserver, daemon or code server is left."""
-    assert serving.stdout is not None
-    asked = {"operations page": "/healthz", "Dagster UI": "/server_info"}
-    for name, path in asked.items():
-        line = serving.stdout.readline()
-        assert line.startswith(f"{name}: http://127.0.0.1:"), line
-        address = line.split(": ", 1)[1].strip()
-        with suppress(HTTPError), urllib.request.urlopen(address + path, timeout=10) as answer:
-            assert answer.status == 200
-    names = ("dagster_webserver", "dagster._daemon", "api", "operations")
-
-    def all_are_there() -> bool:
-        lines = [_command_of(pid) for pid in descendants(serving.pid)]
-        return all(any(name in line for line in lines) for name in names)
-
-    wait_until("page, webserver, daemon and code server run", all_are_there)
-    started = descendants(serving.pid)
-    serving.terminate()
-    serving.communicate(timeout=PATIENCE_SECONDS)
-    assert serving.returncode == 0
-    wait_until("all of them are gone", lambda: not any(map(is_alive, started)))
-
-
-def _command_of(pid: int) -> str:
-    with suppress(FileNotFoundError, ProcessLookupError):
-        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").replace("\0", " ")
-    return ""
