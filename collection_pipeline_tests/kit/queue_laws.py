@@ -32,7 +32,9 @@ def _leases(after: Tables) -> list[str]:
     wrong = [
         f"I2: cycle {key} is {row['cycle_status']} against its lease"
         for key, row in after["cycles"].items()
-        if len({row["cycle_status"] == "RUNNING", bool(row["lease_token"]), bool(row["lease_until"])})
+        if len(
+            {row["cycle_status"] == "RUNNING", bool(row["lease_token"]), bool(row["lease_until"])}
+        )
         > 1
     ]
     tokens = Counter(row["lease_token"] for row in after["cycles"].values() if row["lease_token"])
@@ -91,9 +93,7 @@ def _judgement(row: dict[str, object]) -> tuple[object, ...]:
 
 def _final_mornings(before: Tables, after: Tables) -> list[str]:
     """I7, R39: a final header and its items stay as they are."""
-    final = {
-        day for day, row in before["headers"].items() if row["capture_status"] in FINAL
-    }
+    final = {day for day, row in before["headers"].items() if row["capture_status"] in FINAL}
     items = {key: row for key, row in after["items"].items() if key[0] in final}
     earlier = {key: row for key, row in before["items"].items() if key[0] in final}
     return [

@@ -173,9 +173,7 @@ class QueueModel:
         """R17, R27, I2: a live lease, its own day, a runnable source."""
         source_id, day = key
         return (
-            self.holds_lease(key, token)
-            and day == self.today
-            and self.is_runnable(source_id, day)
+            self.holds_lease(key, token) and day == self.today and self.is_runnable(source_id, day)
         )
 
     def renew(self, key: CycleKey, token: str, seconds: int) -> bool:

@@ -1,4 +1,4 @@
-"""The model of how an attempt ends: rows, state, delta, runs row, health (R6 to R11, R30 to R34a)."""
+"""The model of how an attempt ends: rows, state, delta, runs row, health (R6-R11, R30-R34a)."""
 
 from datetime import timedelta
 from math import floor
@@ -83,7 +83,7 @@ def end_cycle(
 
 
 def _store_rows(model: "QueueModel", key: CycleKey, plan: SlicePlan) -> tuple[int, int, int]:
-    """R20, R22, R32, R34a: sightings, changed rows, tried details; (new to the cycle, new, changed)."""
+    """R20, R22, R32, R34a: sightings, changes, details; (new to the cycle, new, changed)."""
     source_id, day = key
     cycle, waiting = model.cycles[key], model.sources[source_id].has_details
     new_to_cycle = new = updated = 0

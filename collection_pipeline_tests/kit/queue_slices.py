@@ -32,15 +32,32 @@ NEXT = Cursor({"offset": 100})
 JOB_IDS = ("a", "b", "c", "d", "É")
 """The last differs from none of the others in a collation that folds accents and case."""
 SIGNATURES = ("1:x", "1:x", "1:y", "2:x")
-ENDS = ("complete", "complete", "complete", "complete", "more", "more", "budget", "failed", "stopped")
-
-list_rows = st.builds(
-    ListRow,
-    st.sampled_from(JOB_IDS),
-    st.sampled_from(SIGNATURES),
-    st.sampled_from(("title", "other title")),
+TITLES = ("title", "other title")
+ENDS = (
+    "complete",
+    "complete",
+    "complete",
+    "complete",
+    "more",
+    "more",
+    "budget",
+    "failed",
+    "empty",
+    "stopped",
 )
-row_sets = st.lists(list_rows, max_size=5, unique_by=lambda row: row.id).map(tuple)
+
+
+@st.composite
+def row_sets(draw: st.DrawFn) -> tuple[ListRow, ...]:
+    """Any subset of the ids: each is seen and unseen equally often."""
+    present = draw(st.integers(1, 2 ** len(JOB_IDS) - 1))
+    return tuple(
+        ListRow(one, draw(st.sampled_from(SIGNATURES)), draw(st.sampled_from(TITLES)))
+        for place, one in enumerate(JOB_IDS)
+        if present >> place & 1
+    )
+
+
 limits = st.sampled_from([limit.value for limit in CollectionBudgetLimit])
 failures = st.sampled_from([reason.value for reason in CollectionFailureReason])
 
@@ -51,7 +68,7 @@ def slice_plans(draw: st.DrawFn, kinds: Sequence[str] = ENDS) -> SlicePlan:
     kind = draw(st.sampled_from(kinds))
     if kind == "stopped":
         return SlicePlan("more", pages=0)
-    rows = draw(row_sets)
+    rows = () if kind == "empty" else draw(row_sets())
     tried = {
         row.id: draw(st.sampled_from(tuple(DETAIL_RESULTS)))
         for row in rows
@@ -59,7 +76,7 @@ def slice_plans(draw: st.DrawFn, kinds: Sequence[str] = ENDS) -> SlicePlan:
     }
     doubts = draw(st.integers(0, 3)) == 0
     return SlicePlan(
-        "more" if kind == "budget" else kind,
+        {"budget": "more", "empty": "complete"}.get(kind, kind),
         rows,
         pages=draw(st.integers(1, 2)),
         details=tuple(sorted(tried.items())),

@@ -1,7 +1,6 @@
 """The real tables and the model in one shape, compared row by row (I1 to I7)."""
 
 from dataclasses import fields
-from datetime import date
 from typing import Any
 
 from sqlalchemy import Connection, text
@@ -9,7 +8,6 @@ from sqlalchemy import Connection, text
 from collection_pipeline_tests.kit.database import Store
 from collection_pipeline_tests.kit.queue_model import QueueModel
 from collection_pipeline_tests.kit.queue_rows import (
-    CycleKey,
     CycleRow,
     HeaderRow,
     HealthRow,
@@ -116,11 +114,6 @@ def _read(
     return found
 
 
-def cycle_ids(tables: Tables) -> dict[CycleKey, int]:
-    """The database's ids of the cycles."""
-    return {key: row["id"] for key, row in tables["cycles"].items()}
-
-
 def tables_of(model: QueueModel) -> Tables:
     """What the model says that the tables hold."""
     seen: Table = {
@@ -170,8 +163,3 @@ def _without_blanks(health: Table) -> Table:
     """A source that was never judged has a row of defaults or none: both say the same."""
     blank = vars(HealthRow())
     return {key: row for key, row in health.items() if row != blank}
-
-
-def header_status(tables: Tables, day: date) -> str:
-    """The state of a day's header."""
-    return str(tables["headers"][day]["capture_status"])

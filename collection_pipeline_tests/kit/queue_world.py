@@ -18,14 +18,16 @@ from collection_pipeline.collection.permit import LeasedSlicePermit
 from collection_pipeline.collection.preparation import CyclePreparation
 from collection_pipeline.domain.posting import DetailState
 from collection_pipeline.settings import load_settings
-from collection_pipeline.store.claim import ClaimedCycle, ClaimTerms
+from collection_pipeline.store.claim import ClaimedCycle
 from collection_pipeline.store.history import SliceAttempt
 from collection_pipeline.store.schema import metadata
+from collection_pipeline.store.schema.cycles import cycles
+from collection_pipeline.store.schema.operations import sla_snapshots
 from collection_pipeline.store.slice_end import AppliedCollectionSlice
 from collection_pipeline.store.sources import JobSources
 from collection_pipeline_tests.kit.database import PLATFORMS, Store
 from collection_pipeline_tests.kit.morning import Morning, calling_at, jump_to
-from collection_pipeline_tests.kit.queue_rows import SlicePlan, SourceRow
+from collection_pipeline_tests.kit.queue_rows import CycleKey, SlicePlan, SourceRow
 from collection_pipeline_tests.kit.queue_slices import outcome_of
 
 BEGINNING = datetime(2026, 11, 30, 15, 5)
@@ -62,6 +64,16 @@ class QueueWorld:
         asked = " UNION ALL ".join(f"(SELECT '{one}' AS name FROM {one} LIMIT 1)" for one in names)
         for row in self.store.rows(asked):
             self.store.write(f"DELETE FROM {row['name']}")
+
+    def cycle_ids(self) -> dict[CycleKey, int]:
+        """The database's ids of the cycles, which break ties in the queue."""
+        found = self.store.rows("SELECT id, job_source_id, run_date FROM " + cycles.name)
+        return {(row["job_source_id"], row["run_date"]): row["id"] for row in found}
+
+    def header_status(self, day: date) -> str:
+        """The state of a day's snapshot header."""
+        found = f"SELECT capture_status FROM {sla_snapshots.name} WHERE snapshot_date = :day"
+        return str(self.store.value(found, day=day))
 
     def add_source(self, kind: str) -> SourceRow:
         """A source of one of ``KINDS``."""
@@ -106,14 +118,12 @@ class QueueWorld:
         jump_to(self.store, target)
 
     def claim(self, cap: int) -> ClaimedCycle | None:
-        """One claim, and the sensor's question just before it: both must say the same."""
-        terms = ClaimTerms("worker", 600, cap, 300, PLATFORMS)
-        return self.repository.claim_next(terms)
+        """One claim; ``cap`` leases a host."""
+        return self.repository.claim_next(self.store.terms(cap))
 
-    def has_due(self, cap: int) -> bool:
+    def has_due(self) -> bool:
         """What the sensor is told."""
-        terms = ClaimTerms("worker", 600, cap, 300, PLATFORMS)
-        return self.store.run(lambda c: self.repository.has_due(c, terms))
+        return self.store.run(lambda c: self.repository.has_due(c, self.store.terms()))
 
     def store_slice(
         self, claimed: ClaimedCycle, plan: SlicePlan, now: datetime, *, waits: bool
