@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from collection_pipeline.store.claim import ClaimedCycle
 from collection_pipeline_tests.kit.queue_rows import SlicePlan, SourceRow
 from collection_pipeline_tests.kit.queue_slices import JOB_IDS, slice_plans
 from collection_pipeline_tests.kit.queue_twin import FLAGS, QueueTwin
@@ -53,8 +52,20 @@ INTERFERENCES = (
     "seen row left",
     "host held back",
 )
+WORKERS = ("live", "live", "superseded", "expired", "any")
+TROUBLES = ("", "", "", "old worker first", "lease ended", "just in time", "killed")
 numbers = st.integers(0, 11)
-days = st.lists(slice_plans(), min_size=3, max_size=5)
+turns = st.tuples(slice_plans(), st.sampled_from(TROUBLES))
+days = st.lists(turns, min_size=3, max_size=6)
+interferences = st.tuples(
+    st.sampled_from(INTERFERENCES),
+    numbers,
+    st.sampled_from(sorted(KINDS)),
+    st.sampled_from(JOB_IDS),
+    st.sampled_from((60, 300, 301, 3600)),
+)
+Turn = tuple[SlicePlan, str]
+Interference = tuple[str, int, str, str, int]
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -67,24 +78,19 @@ class QueueMachine(RuleBasedStateMachine):
         tried["histories"] += 1
 
     @initialize(history=st.lists(days, min_size=1, max_size=4))
-    def some_days_ago(self, history: list[list[SlicePlan]]) -> None:
+    def some_days_ago(self, history: list[list[Turn]]) -> None:
         """Three sources with both flags on, and what they went through."""
         for name in FLAGS:
             self.twin.switch_flag(name, True)
         for kind in ("board", "board", "aggregator"):
             self.twin.add_source(kind)
-        for slices in history:
-            self.a_whole_day(slices, None)
+        for day in history:
+            self.a_whole_day(day, None, None)
 
-    @rule(
-        what=st.sampled_from(INTERFERENCES),
-        number=numbers,
-        kind=st.sampled_from(sorted(KINDS)),
-        job_id=st.sampled_from(JOB_IDS),
-        seconds=st.sampled_from((60, 300, 301, 3600)),
-    )
-    def interfere(self, what: str, number: int, kind: str, job_id: str, seconds: int) -> None:
+    @rule(interference=interferences)
+    def interfere(self, interference: Interference) -> None:
         """An operator, another release or a hand does something (R2, R3, R6a, R17, R26, R44)."""
+        what, number, kind, job_id, seconds = interference
         twin, source = self.twin, self._source(number)
         if what == "source added":
             if len(twin.model.sources) < MOST_SOURCES:
@@ -130,17 +136,18 @@ class QueueMachine(RuleBasedStateMachine):
         self.twin.claim(cap)
 
     @precondition(lambda self: self.twin.claims)
-    @rule(number=numbers, plan=slice_plans())
-    def store_slice(self, number: int, plan: SlicePlan) -> None:
+    @rule(worker=st.sampled_from(WORKERS), number=numbers, plan=slice_plans())
+    def store_slice(self, worker: str, number: int, plan: SlicePlan) -> None:
         """R6 to R10, R14: of a live claim or of one long gone."""
-        self.twin.store_slice(self._claimed(number), plan)
+        self.twin.store_slice(self.twin.claim_of(worker, number), plan)
 
     @precondition(lambda self: self.twin.claims)
-    @rule(number=numbers, seconds=st.sampled_from((1, 600, 1200)))
-    def renew_and_ask(self, number: int, seconds: int) -> None:
+    @rule(worker=st.sampled_from(WORKERS), number=numbers, seconds=st.sampled_from((1, 600, 1200)))
+    def renew_and_ask(self, worker: str, number: int, seconds: int) -> None:
         """R14, R17, R27."""
-        self.twin.ask_to_send(self._claimed(number))
-        self.twin.renew(self._claimed(number), seconds)
+        claimed = self.twin.claim_of(worker, number)
+        self.twin.ask_to_send(claimed)
+        self.twin.renew(claimed, seconds)
 
     @rule()
     def recover(self) -> None:
@@ -163,18 +170,26 @@ class QueueMachine(RuleBasedStateMachine):
             self.time_passes(moment, 0)
         self.twin.capture(dies=dies)
 
-    @rule(slices=days, morning=st.none() | st.sampled_from(MORNINGS))
-    def a_whole_day(self, slices: list[SlicePlan], morning: str | None) -> None:
-        """A new day with its tick; each claim ends by the next slice, the last one is left."""
+    @rule(
+        turns=days,
+        interference=st.none() | interferences,
+        morning=st.none() | st.sampled_from(MORNINGS),
+    )
+    def a_whole_day(
+        self, turns: list[Turn], interference: Interference | None, morning: str | None
+    ) -> None:
+        """A new day with its tick; what was off is on again, then somebody may interfere."""
         self.time_passes("midnight", 0)
+        self.twin.set_right()
         self.twin.make_day()
         self.twin.recover()
         self.twin.prepare()
-        for plan in (*slices, None):
+        if interference is not None:
+            self.interfere(interference)
+        for plan, trouble in turns:
             if not self.twin.claim(3):
                 break
-            if plan is not None:
-                self.twin.store_slice(self.twin.claims[-1], plan)
+            self._work(plan, trouble)
         if morning is not None:
             self.time_passes(morning, 0)
             self.twin.capture()
@@ -193,6 +208,20 @@ class QueueMachine(RuleBasedStateMachine):
         self.tried["snapshots"] += sum(
             one.captured_at is not None for one in model.headers.values()
         )
+
+    def _work(self, plan: SlicePlan, trouble: str) -> None:
+        """One claimed slice and what may go wrong with it (R11, R14, I2)."""
+        claimed = self.twin.claims[-1]
+        if trouble == "killed":
+            return
+        if trouble == "old worker first":
+            old = self.twin.claim_of("superseded", 0)
+            self.twin.store_slice(old, plan)
+            self.twin.renew(old, 1200)
+        if trouble in {"lease ended", "just in time"}:
+            end = self.twin.lease_end(claimed)
+            self.twin.move_to(end if trouble == "lease ended" else end - MICROSECOND)
+        self.twin.store_slice(claimed, plan)
 
     def _moment(self, moment: str, number: int) -> datetime:
         model = self.twin.model
@@ -220,6 +249,3 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _source(self, number: int) -> SourceRow:
         return list(self.twin.model.sources.values())[number % len(self.twin.model.sources)]
-
-    def _claimed(self, number: int) -> ClaimedCycle:
-        return self.twin.claims[-1 - number % min(len(self.twin.claims), 6)]

@@ -91,6 +91,18 @@ class QueueTwin:
             self.world.store.throttle.hold_back(source.host, seconds)
             self.model.hold_back(source.host, seconds)
 
+    def set_right(self) -> None:
+        """Every source and flag is on, and every configuration well."""
+        for name, enabled in self.model.flags.items():
+            if not enabled:
+                self.switch_flag(name, True)
+        for source in self.model.sources.values():
+            if not source.active:
+                self.switch_source(source, True)
+            if not source.is_well_configured:
+                for budget in (True, False):
+                    self.configure(source, well=True, budget=budget)
+
     # --- time
 
     def move_to(self, target: datetime) -> None:
@@ -169,6 +181,26 @@ class QueueTwin:
         """R17, R27."""
         allowed = self.model.may_send(_key(claimed), claimed.token)
         _same(self.world.may_send(claimed), allowed)
+
+    def claim_of(self, worker: str, number: int) -> ClaimedCycle:
+        """A worker by what has become of its claim; where there is none, any of the newest.
+
+        ``superseded``: its cycle runs under another token. ``expired``: not recovered yet.
+        """
+        found = [one for one in self.claims if self._standing(one) == worker] or self.claims[-6:]
+        return found[-1 - number % len(found)]
+
+    def _standing(self, claimed: ClaimedCycle) -> str:
+        cycle = self.model.cycles[_key(claimed)]
+        if cycle.lease_until is None:
+            return "ended"
+        if cycle.lease_token != claimed.token:
+            return "superseded"
+        return "live" if cycle.lease_until > self.model.now else "expired"
+
+    def lease_end(self, claimed: ClaimedCycle) -> datetime:
+        """When the lease of a live claim ends."""
+        return self.model.cycles[_key(claimed)].lease_until or self.model.now
 
     # --- the morning
 
