@@ -37,15 +37,17 @@ MOMENTS = (
     "two days on",
 )
 INTERFERENCES = (
+    "nothing",
+    "source off",
     "source off",
     "source on",
-    "source on",
     "source added",
-    "flag off",
-    "flags on",
+    "main flag off",
+    "aggregators off",
     "flags on",
     "configuration broken",
-    "configuration mended",
+    "configuration broken",
+    "older run",
     "older run",
     "sighting elsewhere",
     "sighting elsewhere",
@@ -56,7 +58,6 @@ WORKERS = ("live", "live", "superseded", "expired", "any")
 TROUBLES = ("", "", "", "old worker first", "lease ended", "just in time", "killed")
 numbers = st.integers(0, 11)
 turns = st.tuples(slice_plans(), st.sampled_from(TROUBLES))
-days = st.lists(turns, min_size=3, max_size=6)
 interferences = st.tuples(
     st.sampled_from(INTERFERENCES),
     numbers,
@@ -64,8 +65,14 @@ interferences = st.tuples(
     st.sampled_from(JOB_IDS),
     st.sampled_from((60, 300, 301, 3600)),
 )
-Turn = tuple[SlicePlan, str]
+days = st.tuples(
+    interferences,
+    st.booleans(),
+    st.lists(turns, min_size=3, max_size=6),
+    st.none() | st.sampled_from(MORNINGS),
+)
 Interference = tuple[str, int, str, str, int]
+Day = tuple[Interference, bool, list[tuple[SlicePlan, str]], str | None]
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -77,15 +84,15 @@ class QueueMachine(RuleBasedStateMachine):
         self.tried = tried
         tried["histories"] += 1
 
-    @initialize(history=st.lists(days, min_size=1, max_size=4))
-    def some_days_ago(self, history: list[list[Turn]]) -> None:
+    @initialize(history=st.lists(days, min_size=3, max_size=5))
+    def some_days_ago(self, history: list[Day]) -> None:
         """Three sources with both flags on, and what they went through."""
         for name in FLAGS:
             self.twin.switch_flag(name, True)
         for kind in ("board", "board", "aggregator"):
             self.twin.add_source(kind)
         for day in history:
-            self.a_whole_day(day, None, None)
+            self.a_whole_day(day)
 
     @rule(interference=interferences)
     def interfere(self, interference: Interference) -> None:
@@ -95,10 +102,10 @@ class QueueMachine(RuleBasedStateMachine):
         if what == "source added":
             if len(twin.model.sources) < MOST_SOURCES:
                 twin.add_source(kind)
-        elif what.startswith("source"):
+        elif what in {"source on", "source off"}:
             twin.switch_source(source, what == "source on")
-        elif what == "flag off":
-            twin.switch_flag(FLAGS[number % 2], False)
+        elif what in {"main flag off", "aggregators off"}:
+            twin.switch_flag(FLAGS[what == "aggregators off"], False)
         elif what == "flags on":
             for name in FLAGS:
                 twin.switch_flag(name, True)
@@ -110,7 +117,7 @@ class QueueMachine(RuleBasedStateMachine):
             twin.sight_elsewhere(source, job_id)
         elif what == "seen row left":
             twin.leave_seen_row(number, job_id)
-        else:
+        elif what == "host held back":
             twin.hold_back(source, seconds)
 
     @rule(moment=st.sampled_from(MOMENTS), number=numbers)
@@ -170,23 +177,20 @@ class QueueMachine(RuleBasedStateMachine):
             self.time_passes(moment, 0)
         self.twin.capture(dies=dies)
 
-    @rule(
-        turns=days,
-        interference=st.none() | interferences,
-        morning=st.none() | st.sampled_from(MORNINGS),
-    )
-    def a_whole_day(
-        self, turns: list[Turn], interference: Interference | None, morning: str | None
-    ) -> None:
-        """A new day with its tick; what was off is on again, then somebody may interfere."""
+    @rule(day=days)
+    def a_whole_day(self, day: Day) -> None:
+        """A day with its tick; what was off is on again, then somebody interferes, soon or late."""
+        interference, early, slices, morning = day
         self.time_passes("midnight", 0)
         self.twin.set_right()
+        if early:
+            self.interfere(interference)
         self.twin.make_day()
         self.twin.recover()
         self.twin.prepare()
-        if interference is not None:
+        if not early:
             self.interfere(interference)
-        for plan, trouble in turns:
+        for plan, trouble in slices:
             if not self.twin.claim(3):
                 break
             self._work(plan, trouble)

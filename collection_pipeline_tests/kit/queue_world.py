@@ -30,8 +30,8 @@ from collection_pipeline_tests.kit.morning import Morning, calling_at, jump_to
 from collection_pipeline_tests.kit.queue_rows import CycleKey, SlicePlan, SourceRow
 from collection_pipeline_tests.kit.queue_slices import outcome_of
 
-BEGINNING = datetime(2026, 11, 30, 15, 5)
-"""00:05 KST on 1 December 2026, naive UTC."""
+BEGINNING = datetime(2026, 11, 30, 14, 59, 59, 999_600)
+"""23:59:59.9996 KST on 30 November 2026, naive UTC: one server rounds it to the next day."""
 KINDS = {"board": "greenhouse", "other board": "lever", "aggregator": "saramin", "unknown": "line"}
 
 
