@@ -5,37 +5,22 @@ itself. So a short history already comes to cycles that end, morning after morni
 """
 
 from collections import Counter
-from datetime import datetime, timedelta
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from collection_pipeline_tests.kit.queue_moments import (
+    MICROSECOND,
+    MOMENTS,
+    MORNINGS,
+    moment_of,
+)
 from collection_pipeline_tests.kit.queue_rows import SlicePlan, SourceRow
 from collection_pipeline_tests.kit.queue_slices import JOB_IDS, slice_plans
 from collection_pipeline_tests.kit.queue_twin import FLAGS, QueueTwin
-from collection_pipeline_tests.kit.queue_world import KINDS, QueueWorld, ahead_of
+from collection_pipeline_tests.kit.queue_world import KINDS, QueueWorld
 
-MICROSECOND = timedelta(microseconds=1)
 MOST_SOURCES = 5
-MORNINGS = (
-    "the cutoff",
-    "the last moment to ask",
-    "too late to ask",
-    "after recovery's patience",
-)
-MOMENTS = (
-    *MORNINGS,
-    "a moment ago",
-    "a second on",
-    "the next due time",
-    "just before a lease ends",
-    "the end of a lease",
-    "the end of a lease",
-    "half a second before the cutoff",
-    "just before midnight",
-    "midnight",
-    "two days on",
-)
 INTERFERENCES = (
     "nothing",
     "source off",
@@ -123,7 +108,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(moment=st.sampled_from(MOMENTS), number=numbers)
     def time_passes(self, moment: str, number: int) -> None:
         """R15: to the moments at which something is decided."""
-        self.twin.move_to(self._moment(moment, number))
+        self.twin.move_to(moment_of(self.twin.model, moment, number))
 
     @rule(number=numbers, alone=st.booleans())
     def make_ready(self, number: int, alone: bool) -> None:
@@ -226,30 +211,6 @@ class QueueMachine(RuleBasedStateMachine):
             end = self.twin.lease_end(claimed)
             self.twin.move_to(end if trouble == "lease ended" else end - MICROSECOND)
         self.twin.store_slice(claimed, plan)
-
-    def _moment(self, moment: str, number: int) -> datetime:
-        model = self.twin.model
-        now, cutoff = model.now, model.cutoff(model.today)
-        midnight = cutoff + timedelta(hours=15)
-        if moment == "the next due time":
-            due = [one.next_eligible_at for one in model.cycles.values()]
-            return min((one for one in due if one is not None and one > now), default=now)
-        if moment in {"just before a lease ends", "the end of a lease"}:
-            ends = sorted(one.lease_until for one in model.cycles.values() if one.lease_until)
-            end = ends[number % len(ends)] if ends else now
-            return end if moment == "the end of a lease" else end - MICROSECOND
-        return {
-            "a moment ago": now - MICROSECOND,
-            "a second on": now + timedelta(seconds=1),
-            "half a second before the cutoff": ahead_of(cutoff),
-            "the cutoff": cutoff,
-            "the last moment to ask": cutoff + timedelta(seconds=5),
-            "too late to ask": cutoff + timedelta(seconds=5) + MICROSECOND,
-            "after recovery's patience": cutoff + timedelta(seconds=61) + MICROSECOND,
-            "just before midnight": midnight - timedelta(microseconds=400),
-            "midnight": midnight,
-            "two days on": now + timedelta(hours=48),
-        }[moment]
 
     def _source(self, number: int) -> SourceRow:
         return list(self.twin.model.sources.values())[number % len(self.twin.model.sources)]

@@ -11,9 +11,10 @@ from collection_pipeline.store.clock import ClockCannotGoBack
 from collection_pipeline_tests.kit import queue_model_morning as morning
 from collection_pipeline_tests.kit.queue_laws import broken_laws
 from collection_pipeline_tests.kit.queue_model import AGGREGATORS, DISPATCH, QueueModel
+from collection_pipeline_tests.kit.queue_moments import ahead_of
 from collection_pipeline_tests.kit.queue_rows import CycleKey, SlicePlan, SourceRow
 from collection_pipeline_tests.kit.queue_tables import differences, read_tables, tables_of
-from collection_pipeline_tests.kit.queue_world import BEGINNING, QueueWorld, ahead_of
+from collection_pipeline_tests.kit.queue_world import BEGINNING, QueueWorld
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ each instant in the tables is known to the microsecond.
 import threading
 import time
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from sqlalchemy import text
 
@@ -217,8 +217,3 @@ class QueueWorld:
 
 def _die() -> None:
     raise CaptureKilled
-
-
-def ahead_of(cutoff: datetime) -> datetime:
-    """When a run is in time to ask for the gate, and the cutoff has not come."""
-    return cutoff - timedelta(seconds=0.5)
