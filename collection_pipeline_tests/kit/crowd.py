@@ -47,11 +47,11 @@ class Crowd:
         self._stack = stack
         self._processes = processes
         drawn = random.Random(seed)
-        self._fates = [_kill(drawn) for _ in range(kills)] + [
-            Fate("frozen", drawn.choice(FREEZE_POINTS), drawn.randint(1, 12))
-            for _ in range(freezes)
-        ]
-        drawn.shuffle(self._fates)
+        freezing = [_freeze(drawn) for _ in range(freezes)]
+        others = [*(_kill(drawn) for _ in range(kills)), *freezing[1:]]
+        drawn.shuffle(others)
+        # The first of them freezes while there is still work to be frozen in.
+        self._fates = [*freezing[:1], *others]
         self._lock = threading.Lock()
         self.happened: Counter[str] = Counter()
 
@@ -77,7 +77,7 @@ class Crowd:
 
     def _next_fate(self) -> Fate | None:
         with self._lock:
-            return self._fates.pop() if self._fates else None
+            return self._fates.pop(0) if self._fates else None
 
     def _live(self, fate: Fate, done: threading.Event) -> None:
         number = signal.SIGSTOP if fate.kind == "frozen" else signal.SIGKILL
@@ -121,4 +121,8 @@ class Crowd:
 
 def _kill(drawn: random.Random) -> Fate:
     kind = drawn.choice(("killed", "killed from outside"))
-    return Fate(kind, drawn.choice(POINTS), drawn.randint(1, 25))
+    return Fate(kind, drawn.choice(POINTS), drawn.randint(1, 8))
+
+
+def _freeze(drawn: random.Random) -> Fate:
+    return Fate("frozen", drawn.choice(FREEZE_POINTS), drawn.randint(1, 3))

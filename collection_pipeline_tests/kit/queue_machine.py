@@ -52,12 +52,12 @@ interferences = st.tuples(
 )
 days = st.tuples(
     interferences,
-    st.booleans(),
+    st.sampled_from(("first", "before the claims", "amid the work")),
     st.lists(turns, min_size=3, max_size=6),
     st.none() | st.sampled_from(MORNINGS),
 )
 Interference = tuple[str, int, str, str, int]
-Day = tuple[Interference, bool, list[tuple[SlicePlan, str]], str | None]
+Day = tuple[Interference, str, list[tuple[SlicePlan, str]], str | None]
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -164,24 +164,49 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(day=days)
     def a_whole_day(self, day: Day) -> None:
-        """A day with its tick; what was off is on again, then somebody interferes, soon or late."""
-        interference, early, slices, morning = day
+        """A day with its tick; what was off is on again, then somebody interferes."""
+        interference, when, slices, morning = day
         self.time_passes("midnight", 0)
         self.twin.set_right()
-        if early:
+        if when == "first":
             self.interfere(interference)
         self.twin.make_day()
         self.twin.recover()
         self.twin.prepare()
-        if not early:
+        if when == "before the claims":
             self.interfere(interference)
-        for plan, trouble in slices:
+        for number, (plan, trouble) in enumerate(slices):
             if not self.twin.claim(3):
                 break
+            if when == "amid the work" and number == 0:
+                self.interfere(interference)
             self._work(plan, trouble)
         if morning is not None:
             self.time_passes(morning, 0)
             self.twin.capture()
+
+    @rule(plan=slice_plans(), well=st.booleans())
+    def a_night_shift(self, plan: SlicePlan, well: bool) -> None:
+        """R5, R16, R17, R33: begun in the last moment of its day, ended after the next one began.
+
+        Where its source has become uncollectable, the new day ends before the old one.
+        """
+        self.twin.set_right()
+        self.time_passes("just before midnight", 0)
+        self.twin.make_day()
+        self.twin.recover()
+        self.twin.prepare()
+        if not self.twin.claim(3):
+            return
+        claimed = self.twin.claims[-1]
+        self.time_passes("midnight", 0)
+        source = self.twin.model.sources[claimed.cycle.job_source_id]
+        self.twin.configure(source, well=well, budget=True)
+        self.twin.make_day()
+        self.twin.prepare()
+        self.twin.claim(3)
+        self.twin.ask_to_send(claimed)
+        self.twin.store_slice(claimed, plan)
 
     @invariant()
     def everything_is_as_the_model_says(self) -> None:
@@ -210,6 +235,7 @@ class QueueMachine(RuleBasedStateMachine):
         if trouble in {"lease ended", "just in time"}:
             end = self.twin.lease_end(claimed)
             self.twin.move_to(end if trouble == "lease ended" else end - MICROSECOND)
+        self.twin.ask_to_send(claimed)
         self.twin.store_slice(claimed, plan)
 
     def _source(self, number: int) -> SourceRow:

@@ -88,7 +88,7 @@ def test_a_crowd_that_dies_and_freezes_breaks_no_invariant(
 
     ends = Counter(stack.end_of(one, 2) for one in stack.sources)
     assert set(ends) <= {("SUCCESS", None), ("FAILED", "LEASE_EXPIRED")}, ends
-    assert crowd.happened["killed"] > 0
+    assert crowd.happened["killed"] > 0 and crowd.happened["frozen"] > 0, crowd.happened
     assert_invariants(stack)
     for one in stack.sources:
         if stack.end_of(one, 2)[0] == "FAILED":
