@@ -25,6 +25,7 @@ from collection_pipeline.store.cycle_rows import (
     cycle_of_row,
     lock_cycle,
     lock_leased_cycle,
+    may_be_saved_over,
     values_of_cycle,
 )
 from collection_pipeline.store.gate import CollectionSlaCutoffGate
@@ -72,16 +73,16 @@ class JobPostingCollectionCycleRepository:
     def save(self, cycle: JobPostingCollectionCycle) -> bool:
         """Write a transition of a cycle that no lease protects; False when it has moved on.
 
-        Only NOT_STARTED and PENDING cycles may be written so; the fenced writes have their own
-        methods.
+        Only NOT_STARTED and PENDING cycles whose day is not over may be written so (R16), by a copy
+        that is not older than they are; the fenced writes have their own methods.
         """
 
         def saving(connection: Connection) -> bool:
             stored = lock_cycle(connection, cycle.id)
-            waiting = {CycleStatus.NOT_STARTED, CycleStatus.PENDING}
-            if stored is None or stored.status not in waiting or stored.lease_token is not None:
-                return False
             now = self._clock.now(connection)
+            is_over = cycle.run_date < run_date_of(now)
+            if stored is None or is_over or not may_be_saved_over(cycle, stored):
+                return False
             if cycle.status.is_terminal:
                 self._slice_end.finish(connection, cycle, None, SliceWork(), StoredCounts(), now)
             else:

@@ -1,5 +1,6 @@
 """A cycle's row and its domain value, both ways."""
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
@@ -9,6 +10,19 @@ from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.failure import CollectionBudgetLimit, CollectionFailureReason
 from collection_pipeline.domain.progress import CollectionProgress
 from collection_pipeline.store.schema.cycles import cycles
+
+_OF_WAITING = (
+    "status",
+    "request_host",
+    "next_eligible_at",
+    "failure_reason",
+    "failure_detail",
+    "finished_at",
+)
+_STEPS = {
+    CycleStatus.NOT_STARTED: {CycleStatus.NOT_STARTED, CycleStatus.PENDING, CycleStatus.FAILED},
+    CycleStatus.PENDING: {CycleStatus.PENDING, CycleStatus.FAILED},
+}
 
 
 def cycle_of_row(row: Row[Any]) -> JobPostingCollectionCycle:
@@ -96,6 +110,18 @@ def lock_leased_cycle(
     )
     row = connection.execute(statement).one_or_none()
     return None if row is None else cycle_of_row(row)
+
+
+def may_be_saved_over(
+    changed: JobPostingCollectionCycle, stored: JobPostingCollectionCycle
+) -> bool:
+    """Whether ``changed`` differs from a waiting cycle only by what waiting may change (R1, R2).
+
+    False for a copy that was read before the cycle went on: it would undo what came since.
+    """
+    if stored.status not in _STEPS or changed.status not in _STEPS[stored.status]:
+        return False
+    return replace(changed, **{name: getattr(stored, name) for name in _OF_WAITING}) == stored
 
 
 def _limit(value: str | None) -> CollectionBudgetLimit | None:

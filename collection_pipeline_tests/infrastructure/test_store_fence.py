@@ -10,7 +10,7 @@ from collection_pipeline.domain.failure import CollectionBudgetLimit
 from collection_pipeline.store.claim import ClaimedCycle
 from collection_pipeline.store.history import SliceAttempt
 from collection_pipeline.store.slice_end import StoredSlice
-from collection_pipeline_tests.kit.database import DAY, LEASE, NOON, Store
+from collection_pipeline_tests.kit.database import DAY, HOST, LEASE, NOON, Store
 from collection_pipeline_tests.kit.rivals import winner_then_loser
 from collection_pipeline_tests.kit.slices import (
     FAILURE,
@@ -154,3 +154,25 @@ def test_what_no_lease_protects_is_not_saved_over_a_running_cycle(store: Store) 
     assert not store.repository.save(claimed.cycle)
     assert not store.repository.reject(claimed.cycle.id, DAY, FAILURE)
     assert store.tables() == before
+
+
+def test_an_old_copy_is_not_saved_over_a_cycle_that_went_on(store: Store) -> None:
+    """R1, R6: back in the queue after a slice it is PENDING again, with a cursor to go on from."""
+    made = store.repository.create_if_absent(store.add_source(), DAY)
+    prepared = made.prepare(HOST, NOON)
+    assert store.repository.save(prepared)
+    store.write("INSERT INTO collection_host_claims (host) VALUES (:host)", host=HOST)
+    store_slice(store, store.claim(), unfinished(work_of(["1"])))
+    before = store.tables()
+    for copy in (made, prepared, made.reject(FAILURE, NOON), prepared.reject(FAILURE, NOON)):
+        assert not store.repository.save(copy)
+    assert store.tables() == before
+
+
+def test_a_cycle_is_not_saved_once_its_day_is_over(store: Store) -> None:
+    """R16: it keeps the state in which it ended the day."""
+    made = store.repository.create_if_absent(store.add_source(), DAY)
+    store.now = NOON + timedelta(hours=12)
+    assert not store.repository.save(made.prepare(HOST, NOON))
+    assert not store.repository.save(made.reject(FAILURE, NOON))
+    assert store.status(made.id) == "NOT_STARTED"

@@ -188,10 +188,13 @@ class Store:
         """A cycle's state."""
         return str(self.cycle(cycle_id)["cycle_status"])
 
-    def _freeze(self, dbapi_connection: Any, _record: object, _proxy: object) -> None:
+    def _freeze(self, dbapi_connection: Any, record: Any, _proxy: object) -> None:
         stamp = "DEFAULT"
         if self.now is not None:
             whole = int(self.now.replace(microsecond=0, tzinfo=UTC).timestamp())
             stamp = f"{whole}.{self.now.microsecond:06d}"
+        if record.info.get("frozen_at", "DEFAULT") == stamp:
+            return
+        record.info["frozen_at"] = stamp
         with contextlib.closing(dbapi_connection.cursor()) as cursor:
             cursor.execute(f"SET SESSION timestamp = {stamp}")

@@ -40,10 +40,12 @@ class WorkerProcess:
         crash_signal: signal.Signals = signal.SIGKILL,
         on_pass: int = 1,
         log_level: str = "WARNING",
+        patience_seconds: float = PATIENCE_SECONDS,
         module: str = worker_entry.__name__,
         entering: Sequence[str] = (),
     ) -> None:
         self._said = b""
+        self._patience = patience_seconds
         self._passed: list[str] = []
         self._files = ExitStack()
         folder = Path(self._files.enter_context(tempfile.TemporaryDirectory()))
@@ -88,9 +90,18 @@ class WorkerProcess:
     def wait_for(self, point: str, on_pass: int = 1) -> None:
         """Returns once it has passed ``point``; fails when it ends or takes too long."""
         wanted = f"{point} {on_pass}"
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + self._patience
         while wanted not in self._passed:
             assert self._read(deadline), f"it ended before {wanted}; it said: {self.output}"
+
+    def passes(self, point: str, on_pass: int = 1) -> bool:
+        """Waits for ``point``; False where the process ends without having passed it so often."""
+        deadline = time.monotonic() + self._patience
+        while f"{point} {on_pass}" not in self._passed:
+            if not self._read(deadline):
+                assert time.monotonic() < deadline, f"it takes too long: {self.output}"
+                return False
+        return True
 
     def wait_until_stopped(self) -> None:
         """Returns once a SIGSTOP has taken hold of the whole process."""
@@ -108,7 +119,7 @@ class WorkerProcess:
 
     def wait(self) -> int:
         """Its exit code; minus the signal's number where one killed it."""
-        return self._process.wait(PATIENCE_SECONDS)
+        return self._process.wait(self._patience)
 
     def __enter__(self) -> Self:
         return self
