@@ -91,7 +91,7 @@ def test_every_fault_on_a_list_ends_as_the_table_says(store_url: str) -> None:
         source(platform_of(form), key, fault.rows, changes={"2": {"remove": REMOVED}})
         for key, (fault, form) in cases.items()
     ]
-    settings = {
+    settings: dict[str, Any] = {
         "HOST_MIN_DELAY_MS": 1,
         "SLICE_MAX_POSTINGS": PAGE_ROWS,
         "REQUEST_DEADLINE_SECONDS": DEADLINE_SECONDS,
@@ -131,7 +131,7 @@ def test_every_fault_on_a_detail_costs_its_posting_a_day_at_most(store_url: str)
         for number, (fault, form) in enumerate((f, form) for f in rows for form in DETAIL_FORMS)
     }
     catalogues = [source(platform_of(form), key, DETAIL_ROWS) for key, (_, form) in cases.items()]
-    settings = {
+    settings: dict[str, Any] = {
         "HOST_MIN_DELAY_MS": 1,
         "REQUEST_DEADLINE_SECONDS": DEADLINE_SECONDS,
         "MAX_RESPONSE_BYTES": MAX_RESPONSE_BYTES,
