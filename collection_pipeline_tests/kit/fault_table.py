@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from collection_pipeline.domain.source import Condition
+
 FORMS = ("wanted v4", "wanted chaos", "saramin", "jumpit", "greenhouse", "lever")
 """Every list that is read; Wanted has two."""
 DETAIL_FORMS = ("wanted v4", "wanted chaos", "jumpit")
@@ -53,6 +55,25 @@ class DetailFault:
 
 
 F = TypeVar("F", ListFault, DetailFault)
+
+
+def platform_of(form: str) -> str:
+    """The platform of a list's form."""
+    return form.split()[0]
+
+
+def form_condition(form: str, key: str) -> Condition | None:
+    """The condition of a form that is not its platform's usual one."""
+    return {"form": ["chaos"], "job_group_id": [key]} if form == "wanted chaos" else None
+
+
+def ends_in(cycle: Mapping[str, Any]) -> str:
+    """How a terminal cycle ended, in the table's words."""
+    if cycle["cycle_status"] != "SUCCESS":
+        return str(cycle["failure_reason"] or cycle["budget_exhausted_reason"])
+    if not cycle["is_complete"]:
+        return INCOMPLETE
+    return COMPLETE if cycle["fetched_count"] else ZERO
 
 
 def each(word: str, **others: str) -> dict[str, str]:

@@ -4,7 +4,6 @@ Day 1 is clean; on day 2 the platform has lost postings, so that a delta would s
 has a source of its own. All of them run in one tick.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from collection_pipeline.domain.failure import CollectionFailureReason
@@ -27,7 +26,10 @@ from collection_pipeline_tests.kit.fault_table import (
     SHORTER,
     ZERO,
     ListFault,
+    ends_in,
     first_of_each,
+    form_condition,
+    platform_of,
 )
 from collection_pipeline_tests.kit.invariants import (
     assert_invariants,
@@ -65,14 +67,9 @@ def test_every_fault_of_the_simulator_has_its_rows() -> None:
         assert set(of_detail.ends.values()) <= {DONE, FAILED, REFUSED, GONE}, of_detail
 
 
-def platform_of(form: str) -> str:
-    """The platform of a list's form."""
-    return form.split()[0]
-
-
 def added(stack: Stack, form: str, key: str, detail_mode: str) -> int:
     """A source of that form whose catalogue is ``key``."""
-    condition = {"form": ["chaos"], "job_group_id": [key]} if form == "wanted chaos" else None
+    condition = form_condition(form, key)
     return stack.add(platform_of(form), key, condition=condition, detail_mode=detail_mode)
 
 
@@ -188,7 +185,7 @@ def list_difference(
     wanted = fault.ends[form]
     cycle = stack.cycle(source_id, 2)
     after = judged(stack, source_id)
-    found = word_of(cycle)
+    found = ends_in(cycle)
     if found != (COMPLETE if wanted == SHORTER else wanted):
         return f"{found} ({cycle['failure_detail']}) instead of {wanted}"
     if wanted not in SAFE:
@@ -205,12 +202,3 @@ def list_difference(
     if cycle["missed_count"] < REMOVED:
         return f"missed {cycle['missed_count']}: no delta, so nothing was tried"
     return None
-
-
-def word_of(cycle: Mapping[str, Any]) -> str:
-    """A terminal cycle in the table's words."""
-    if cycle["cycle_status"] != "SUCCESS":
-        return str(cycle["failure_reason"] or cycle["budget_exhausted_reason"])
-    if not cycle["is_complete"]:
-        return INCOMPLETE
-    return COMPLETE if cycle["fetched_count"] else ZERO
