@@ -18,11 +18,20 @@ _SEPARATORS = re.compile(r"[/?&=]")
 
 
 class HostilePlatform:
-    """Searches named in ``attacks`` are answered by their attack, once."""
+    """Searches named in ``attacks`` are answered by their attack, once.
 
-    def __init__(self, upstream: str, attacks: Mapping[str, Attack]) -> None:
+    ``turns``: at which request of its search an attack acts, 0 (the first) where nothing is said.
+    """
+
+    def __init__(
+        self,
+        upstream: str,
+        attacks: Mapping[str, Attack],
+        turns: Mapping[str, int] | None = None,
+    ) -> None:
         self._upstream = urlsplit(upstream).netloc
         self._attacks = dict(attacks)
+        self._turns = dict(turns or {})
 
     def serve(self, peer: Peer) -> None:
         """The script of one connection."""
@@ -40,8 +49,11 @@ class HostilePlatform:
 
     def _attack_on(self, seen: SeenRequest) -> Attack | None:
         for word in _SEPARATORS.split(seen.target):
-            if word in self._attacks:
-                return self._attacks.pop(word)
+            if word not in self._attacks:
+                continue
+            left = self._turns.get(word, 0)
+            self._turns[word] = left - 1
+            return self._attacks.pop(word) if left == 0 else None
         return None
 
     def _fetch(self, seen: SeenRequest) -> tuple[int, bytes]:
