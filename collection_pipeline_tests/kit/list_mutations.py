@@ -25,7 +25,22 @@ from collection_pipeline_tests.kit.mutating_proxy import (
 TOLERANCE = {"saramin": 0.01, "jumpit": 0.10, "greenhouse": 0.01}
 TOLERATED_ROWS = 3
 ODD_TEXTS = ("\0", "\ud800", "\u202e", "\u0301" * 50, "\ufeff", "\ufdfa", "\U0010ffff", "'\"\\%s")
-ODD_IDS = (None, "", 0, -1, 1.5, True, [], {}, "a b", "\0", "\ud800", 10**400, "x" * 192, "..")
+ODD_IDS: tuple[Any, ...] = (
+    None,
+    "",
+    0,
+    -1,
+    1.5,
+    True,
+    [],
+    {},
+    "a b",
+    "\0",
+    "\ud800",
+    10**400,
+    "x" * 192,
+    "..",
+)
 
 
 @dataclass(frozen=True)

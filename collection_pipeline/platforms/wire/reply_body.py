@@ -90,7 +90,7 @@ class _Inflater:
                 if self._members and not (self._is_gzip and data.startswith(GZIP_MAGIC)):
                     return
                 if self._members == MOST_MEMBERS:
-                    raise UnreadableEncoding(f"the body has more than {MOST_MEMBERS} gzip members")
+                    raise BodyTooLarge
                 self._stream = zlib.decompressobj(self._window(data))
             data = self._inflate(self._stream, data)
 
