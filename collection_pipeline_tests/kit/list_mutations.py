@@ -71,9 +71,15 @@ def honest_loss(form: str, page: Page, bent: bytes) -> frozenset[str]:
     if form == "lever":
         return _loss(page, body, is_last=isinstance(body, list) and len(body) < page.size)
     if form.startswith("wanted") and isinstance(body, dict):
-        links = body.get("links")
-        is_last = isinstance(links, dict) and links.get("next") is None
-        return _loss(page, body.get("data"), is_last=is_last)
+        links, rows = body.get("links"), body.get("data")
+        # Behind a full page a link that was left out is a lost key, not an end.
+        is_full = isinstance(rows, list) and len(rows) >= page.size
+        is_last = (
+            isinstance(links, dict)
+            and links.get("next") is None
+            and ("next" in links or not is_full)
+        )
+        return _loss(page, rows, is_last=is_last)
     if form == "saramin":
         total = _stated_total(body)
         is_end = total is not None and total <= page.before + page.size
@@ -109,7 +115,8 @@ def _stated_total(body: Any) -> int | None:
 
 def _needless(form: str) -> frozenset[str]:
     absent = set() if form in TOTALS else {"another total"}
-    return frozenset(absent if form.startswith("wanted") else absent | {"another next link"})
+    links = {"another next link", "lost next link"}
+    return frozenset(absent if form.startswith("wanted") else absent | links)
 
 
 def _bytes(body: Any) -> bytes:
@@ -204,12 +211,18 @@ def _another_next_link(form: str, body: Any, chance: random.Random) -> Any:
     return body
 
 
+def _lost_next_link(form: str, body: Any, chance: random.Random) -> Any:
+    del body["links"]["next"]
+    return body
+
+
 _OWN = {
     "added row": _added_row,
     "another next link": _another_next_link,
     "another total": _another_total,
     "closed row": _closed_row,
     "emptied row": _emptied_row,
+    "lost next link": _lost_next_link,
     "odd id": _odd_id,
     "odd texts": _odd_texts,
     "repeated row": _repeated_row,

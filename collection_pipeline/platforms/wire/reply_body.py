@@ -20,7 +20,7 @@ _ENCODINGS = {**_NAMES, "deflate": "deflate"}
 
 
 class BodyTooLarge(Exception):
-    """The decoded body exceeds the size limit (POLICY)."""
+    """The decoded body, or what it is packed in, exceeds its limit (POLICY)."""
 
 
 class BodyCutOff(Exception):
