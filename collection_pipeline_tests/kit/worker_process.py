@@ -100,9 +100,9 @@ class WorkerProcess:
         """Send a signal to this process only."""
         self._process.send_signal(number)
 
-    def wait(self) -> int:
+    def wait(self, patience_seconds: float = PATIENCE_SECONDS) -> int:
         """Its exit code; minus the signal's number where one killed it."""
-        return self._process.wait(PATIENCE_SECONDS)
+        return self._process.wait(patience_seconds)
 
     def __enter__(self) -> Self:
         return self

@@ -6,6 +6,8 @@ has a source of its own. All of them run in one tick.
 
 from typing import Any
 
+import pytest
+
 from collection_pipeline.domain.failure import CollectionFailureReason
 from collection_pipeline.simulator.fault_plan import FAULTS, LIBRARY_FAULTS, LISTING_FAULTS
 from collection_pipeline_tests.kit.fault_table import (
@@ -73,6 +75,7 @@ def added(stack: Stack, form: str, key: str, detail_mode: str) -> int:
     return stack.add(platform_of(form), key, condition=condition, detail_mode=detail_mode)
 
 
+@pytest.mark.timeout(1_000)
 def test_every_fault_on_a_list_ends_as_the_table_says(store_url: str) -> None:
     """R8, R10, R23, R23a, R28; I4: after an unsafe end the judged columns are as before."""
     cases = {

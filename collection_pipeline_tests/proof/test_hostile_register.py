@@ -6,6 +6,8 @@ sixth attack is tried, and of those that wait for the deadline one.
 
 from pathlib import PurePosixPath
 
+import pytest
+
 from collection_pipeline.ingest.assembly import assemble_ingest
 from collection_pipeline.ingest.config import IngestConfig
 from collection_pipeline.ingest.report import IngestReport
@@ -72,6 +74,7 @@ def ingested(stack: Stack, attack: Attack | None) -> IngestReport:
             ingestion.close()
 
 
+@pytest.mark.timeout(1_000)
 def test_no_answer_of_the_portal_loses_a_library(store_url: str) -> None:
     """R49, R29: a run that fails changes nothing; one that succeeds deactivates nothing either."""
     pack_all()
