@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from collection_pipeline.platforms.adapters.parsing import raw_json
+from collection_pipeline.platforms.adapters.greenhouse import MOST_ROWS
+from collection_pipeline.platforms.adapters.parsing import MOST_VALUES, raw_json
+from collection_pipeline.platforms.adapters.text import RAW_CHARS
 from collection_pipeline.platforms.contract import BadResponse, RequestFailed
 from collection_pipeline_tests.kit import platform_bodies as bodies
 from collection_pipeline_tests.kit.platform_lists import LISTS, NUMBERS, REGISTRY
@@ -130,3 +132,40 @@ def test_a_key_that_stands_twice_is_refused(name: str) -> None:
         adapter.read_page(
             condition, adapter.first_position(condition, 500), bodies.reply(twice.encode())
         )
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("values", [b"{},", b"[],", b'{"a":1},', b'"ab",', b"1,"])
+def test_a_body_of_a_million_values_is_refused_before_it_fills_the_memory(
+    name: str, values: bytes
+) -> None:
+    """R10, section 3: 20 MB of empty objects would take half a gigabyte."""
+    platform, condition, _ = LISTS[name]
+    adapter = REGISTRY[platform]
+    content = b"[" + values * MOST_VALUES + b"0]"
+    with pytest.raises(BadResponse, match="more than"):
+        adapter.read_page(condition, adapter.first_position(condition, 500), bodies.reply(content))
+
+
+def test_a_board_of_more_rows_than_any_board_has_is_refused() -> None:
+    """R10: a whole board has no page size that would bound it."""
+    platform, condition, _ = LISTS["greenhouse"]
+    row = {"id": 1, "title": "a"}
+    content = {"jobs": [row] * (MOST_ROWS + 1), "meta": {"total": MOST_ROWS + 1}}
+    adapter = REGISTRY[platform]
+    with pytest.raises(BadResponse, match="rows"):
+        adapter.read_page(condition, adapter.first_position(condition, 500), bodies.reply(content))
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_row_too_long_for_a_statement_is_kept_without_its_raw_form(name: str) -> None:
+    """R19, R20: what the server would not take must not keep the whole slice from being stored."""
+    platform, condition, body = LISTS[name]
+    adapter = REGISTRY[platform]
+    text = json.dumps(body).replace('"id": ', f'"x": "{"y" * RAW_CHARS}", "id": ', 1)
+    page = adapter.read_page(
+        condition, adapter.first_position(condition, 500), bodies.reply(text.encode())
+    )
+    assert len(page.rows) == len(NUMBERS)
+    assert [row.raw == "null" for row in page.rows] == [True, *[False] * (len(NUMBERS) - 1)]
+    assert "raw" in page.rows[0].unparsed

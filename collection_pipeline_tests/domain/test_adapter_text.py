@@ -9,7 +9,12 @@ from collection_pipeline.platforms.adapters.moments import deadline_of, instant_
 from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json
 from collection_pipeline.platforms.adapters.regions import region_of
 from collection_pipeline.platforms.adapters.rows import RowReader
-from collection_pipeline.platforms.adapters.text import plain_text, prose, without_highlight
+from collection_pipeline.platforms.adapters.text import (
+    plain_text,
+    prose,
+    unescaped,
+    without_highlight,
+)
 
 
 @pytest.mark.parametrize(
@@ -149,3 +154,18 @@ def test_a_link_that_nobody_could_follow_is_null_and_named(url: str) -> None:
     reader = RowReader({"url": url})
     assert reader.link("url") is None
     assert reader.unparsed == ("url",)
+
+
+def test_an_entity_of_endless_digits_is_no_character() -> None:
+    """R10: Python refuses to read such a number; the text around it stays."""
+    for digits in ("9" * 5_000, "0" * 5_000 + "65"):
+        assert unescaped(f"a&#{digits};b") == "a\ufffdb"
+        assert plain_text(f"<p>a&#{digits};b</p>") == "a\ufffdb"
+    assert unescaped("&#0000065;&#x41;") == "AA"
+
+
+def test_a_comment_is_no_text_whatever_it_holds() -> None:
+    """R10: tags inside it end with it, unknown ones stay text."""
+    assert plain_text("a<!-- <b>hidden</b><br> -->b<Java>") == "ab<Java>"
+    assert prose("a<!-- hidden -->b") == "ab"
+    assert prose("<자격요건> <Java> a < b") == "<자격요건> <Java> a < b"

@@ -9,6 +9,7 @@ import pytest
 from collection_pipeline.domain.library import LibraryFailure, LibraryReadFailed
 from collection_pipeline.platforms.contract import PlatformReply
 from collection_pipeline.platforms.library.envelope import NO_DATA, LibraryAnswer, read_answer
+from collection_pipeline.platforms.library.json_body import MOST_VALUES, read_json_object
 
 RETRY, CONFIGURATION, KEY = (
     LibraryFailure.RETRY_LATER,
@@ -316,3 +317,10 @@ def test_a_byte_order_mark_is_passed_over() -> None:
     """Some gateways send one."""
     assert _read(b"\xef\xbb\xbf" + _json(_page([ROW]))).rows == (ROW,)
     assert _failed(b"\xef\xbb\xbf" + _xml("22", "")).kind is QUOTA
+
+
+def test_a_page_of_a_million_values_is_refused_before_it_fills_the_memory() -> None:
+    """R49, section 3: 20 MB of empty objects would take half a gigabyte."""
+    with pytest.raises(LibraryReadFailed, match="more than") as failed:
+        read_json_object(b'{"a":[' + b"{}," * MOST_VALUES + b"0]}")
+    assert failed.value.kind is LibraryFailure.BAD_ANSWER

@@ -154,3 +154,14 @@ def test_a_negative_chunk_size_does_not_mean_everything() -> None:
         peer.drip(b"x" * 1000, 0.05)
 
     assert failure_of(lambda: send_to(endless, 1.0)).failure.reason is Reason.CONNECTION
+
+
+@pytest.mark.parametrize(("members", "is_read"), [(1_000, True), (1_001, False)])
+def test_a_body_of_very_many_members_is_refused(members: int, is_read: bool) -> None:
+    """Section 3: each costs a look at all that came with it, so many would only cost time."""
+    wire = gzip.compress(b"[]", mtime=0) + gzip.compress(b"", mtime=0) * (members - 1)
+    script = answering(reply(wire, headers=("Content-Encoding: gzip",)))
+    if is_read:
+        assert send_to(script).body == b"[]"
+    else:
+        assert failure_of(lambda: send_to(script)).failure.reason is Reason.POLICY

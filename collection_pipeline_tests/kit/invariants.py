@@ -122,14 +122,18 @@ def arrivals_keep_their_distance(records: Iterable[Record], delay_ms: int) -> li
 def counters_equal_the_log(stack: Stack, *, bodies_as_logged: bool = True) -> list[str]:
     """I8: every attempt's counters, then the cycle's sums; what is left over was never stored."""
     broken: list[str] = []
+    log = stack.requests()
+    served_to: dict[tuple[object, ...], list[Record]] = defaultdict(list)
+    for record in log:
+        served_to[record["platform"], record["search_key"], record["run_date"]].append(record)
     cycles = stack.rows("SELECT * FROM job_posting_collection_cycles ORDER BY id")
     for cycle in cycles:
         name = f"cycle {cycle['id']} ({stack.sources[cycle['job_source_id']]})"
         slices = [
             row for row in stack.slices(cycle["job_source_id"]) if row["cycle_id"] == cycle["id"]
         ]
-        number = (cycle["run_date"] - stack.first_day).days + 1
-        served = stack.requests(cycle["job_source_id"], number)
+        place = stack.sources[cycle["job_source_id"]]
+        served = served_to[(*place, cycle["run_date"].isoformat())]
         broken += [f"I8: {name}: {one}" for one in _sums_differ(cycle, slices)]
         broken += [f"I8: {name}: {one}" for one in _slices_differ(slices, served, bodies_as_logged)]
         stored = sum(row["list_page_count"] + row["detail_request_count"] for row in slices)
@@ -138,9 +142,7 @@ def counters_equal_the_log(stack: Stack, *, bodies_as_logged: bool = True) -> li
             broken.append(f"I8: {name}: {len(served)} requests arrived, {stored} are stored")
     with_cycle = {(c["job_source_id"], c["run_date"].isoformat()) for c in cycles}
     places = {place: source_id for source_id, place in stack.sources.items()}
-    strays = Counter(
-        (places.get((r["platform"], r["search_key"])), r["run_date"]) for r in stack.requests()
-    )
+    strays = Counter((places.get((r["platform"], r["search_key"])), r["run_date"]) for r in log)
     broken += [
         f"I2: {n} requests for {place} without a cycle"
         for place, n in strays.items()

@@ -186,7 +186,8 @@ def _flip_bytes(body: Any, chance: random.Random) -> bytes:
 
 
 def _wrap(body: Any, chance: random.Random) -> Any:
-    return chance.choice([{"data": body}, [body], {"error": {"code": 4}, **dict(body)}])
+    named = body if isinstance(body, dict) else {"data": body}
+    return chance.choice([{"data": body}, [body], {"error": {"code": 4}, **named}])
 
 
 def _replace(_body: Any, chance: random.Random) -> Any:

@@ -117,9 +117,9 @@ class WorkerProcess:
         """Send a signal to this process only."""
         self._process.send_signal(number)
 
-    def wait(self) -> int:
+    def wait(self, patience_seconds: float | None = None) -> int:
         """Its exit code; minus the signal's number where one killed it."""
-        return self._process.wait(self._patience)
+        return self._process.wait(patience_seconds or self._patience)
 
     def __enter__(self) -> Self:
         return self

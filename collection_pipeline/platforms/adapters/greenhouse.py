@@ -18,6 +18,7 @@ from collection_pipeline.platforms.adapters.parsing import (
     JsonObject,
     as_object,
     as_rows,
+    at_most,
     read_object,
     required_count,
     source_job_id,
@@ -59,6 +60,8 @@ SIGNATURE_FIELDS = (
 )
 RULES = {"board": KeyRule(r"[A-Za-z0-9_-]{1,100}", "board=daangn (the last part of its address)")}
 LEAST_ROWS = 1
+MOST_ROWS = 50_000
+"""Of a board, which has no pages: some ten times the largest that is known."""
 _WORKPLACE_LABEL = re.compile(r"(location|workplace|work(ing)?) (type|model|mode)", re.IGNORECASE)
 
 
@@ -114,7 +117,9 @@ class GreenhouseAdapter:
         """The whole board; somewhat fewer rows than ``meta.total`` are judged by R23a."""
         body = read_object(reply)
         total = required_count(as_object(body.get("meta"), "meta"), "total")
-        rows = [read_greenhouse_row(row) for row in as_rows(body.get("jobs"), "jobs")]
+        jobs = as_rows(body.get("jobs"), "jobs")
+        at_most(jobs, MOST_ROWS)
+        rows = [read_greenhouse_row(row) for row in jobs]
         if len(rows) > total or (total and not rows):
             raise BadResponse("changed envelope: meta.total contradicts the number of jobs")
         return ListPage(rows, None, stated_total=total)

@@ -13,7 +13,7 @@ from collection_pipeline.domain.posting import (
     PostingFields,
 )
 from collection_pipeline.platforms.adapters.moments import ALWAYS_OPEN
-from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json, source_job_id
+from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id
 from collection_pipeline.platforms.adapters.regions import region_of
 from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
 from collection_pipeline.platforms.adapters.text import (
@@ -83,7 +83,8 @@ def read_jumpit_detail(job_id: str, body: JsonObject, result: JsonObject) -> Pos
         "region": region_of(location),
     }
     added = {name: value for name, value in changes.items() if value}
-    return PostingDetail(added, raw_json(body), reader.unparsed)
+    raw = reader.raw(body)
+    return PostingDetail(added, raw, reader.unparsed)
 
 
 def _description(reader: RowReader) -> str:

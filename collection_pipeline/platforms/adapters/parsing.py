@@ -2,7 +2,8 @@
 
 A captcha page, an XML error with HTTP 200 or a body that stops half-way must not look like a
 platform without postings. What Python's parser would let pass but JSON or MySQL would not (NaN,
-infinite numbers, nesting beyond the stack) is refused as well.
+infinite numbers, nesting beyond the stack) is refused as well, and so is what would take some
+hundred bytes of memory for each of its own.
 """
 
 import json
@@ -21,6 +22,8 @@ JsonObject = dict[str, object]
 
 SOURCE_JOB_ID_CHARS = 191
 HIGHEST_COUNT = 999_999_999
+MOST_VALUES = 1_000_000
+"""In one body; five thousand postings with their texts have half as many commas and brackets."""
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 _ID = re.compile("[^\x00-\x20\x7f\ud800-\udfff]{1,191}")
 
@@ -29,6 +32,8 @@ def read_json(reply: PlatformReply) -> object:
     """The reply's body as JSON; raises ``BadResponse`` for anything else."""
     if not reply.body.strip():
         raise BadResponse("the body is empty")
+    if sum(map(reply.body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise BadResponse(f"the body holds more than {MOST_VALUES} values")
     try:
         text = reply.body.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -21,6 +21,8 @@ from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json,
 from collection_pipeline.platforms.adapters.text import (
     LIST_ENTRIES,
     LIST_ENTRY_CHARS,
+    MARKUP_CHARS,
+    RAW_CHARS,
     TITLE_CHARS,
     URL_CHARS,
     clean,
@@ -35,7 +37,7 @@ def _same(text: str) -> str:
 
 def _cleaned(text: str, of: Callable[[str], str]) -> str:
     """``text`` cleaned, turned by ``of``, and cleaned again where that changed it."""
-    before = clean(text)
+    before = clean(text[:MARKUP_CHARS])
     after = of(before)
     return before if after is before else clean(after)
 
@@ -138,7 +140,7 @@ class RowReader:
         if not isinstance(value, str):
             self.refuse(path)
             return ()
-        parts = (cut(clean(part), LIST_ENTRY_CHARS) for part in of(clean(value)).split(","))
+        parts = (cut(clean(part), LIST_ENTRY_CHARS) for part in _cleaned(value, of).split(","))
         return tuple(dict.fromkeys(part for part in parts if part))[:LIST_ENTRIES]
 
     def link(self, path: str, of: Callable[[str], str] = _same) -> str | None:
@@ -185,6 +187,14 @@ class RowReader:
             return UNKNOWN_DEADLINE
         return deadline
 
+    def raw(self, value: JsonObject) -> str:
+        """``value`` as JSON for a column; null where it is longer than one statement should be."""
+        raw = raw_json(value)
+        if len(raw) <= RAW_CHARS:
+            return raw
+        self.refuse("raw")
+        return "null"
+
     @staticmethod
     def _label(entry: object, labels: tuple[str, ...]) -> str | None:
         if isinstance(entry, str) and not labels:
@@ -207,11 +217,12 @@ def listed_posting(
     Lists are sorted for the signature: their order says nothing (R22a).
     """
     named = {name: _comparable(getattr(fields, name)) for name in signature_fields}
+    raw = reader.raw(reader.row)
     return ListedPosting(
         source_job_id,
         fields,
         list_signature(signature_version, {**named, **(signature_extra or {})}),
-        raw_json(reader.row),
+        raw,
         reader.unparsed,
     )
 

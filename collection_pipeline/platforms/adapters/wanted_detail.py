@@ -8,7 +8,7 @@ of these, or that speaks of another posting, is not a detail.
 from typing import Any
 
 from collection_pipeline.domain.posting import GonePosting, PostingDetail
-from collection_pipeline.platforms.adapters.parsing import JsonObject, raw_json, source_job_id
+from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id
 from collection_pipeline.platforms.adapters.regions import region_of
 from collection_pipeline.platforms.adapters.rows import RowReader
 from collection_pipeline.platforms.adapters.text import (
@@ -53,7 +53,8 @@ def read_wanted_detail(job_id: str, body: JsonObject) -> PostingDetail | GonePos
     added = {name: value for name, value in changes.items() if value}
     if "due_time" in job:
         added["deadline"] = reader.deadline("due_time")
-    return PostingDetail(added, raw_json(body), reader.unparsed)
+    raw = reader.raw(body)
+    return PostingDetail(added, raw, reader.unparsed)
 
 
 def _job_in(body: JsonObject) -> JsonObject:

@@ -16,6 +16,8 @@ JsonObject = dict[str, object]
 _STRING = r'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)'
 _NO_VALUE_BEFORE = r"[\[{:,]\s*+,"
 _TRAILING = re.compile(rf"(?P<kept>{_STRING}|{_NO_VALUE_BEFORE})|,(?=\s*+[}}\]])", re.DOTALL)
+MOST_VALUES = 1_000_000
+"""In one page, which has at most 1,000 rows of some 30 columns."""
 _CUT = "the body is cut off"
 _MARK_AND_SPACE = b"\xef\xbb\xbf \t\r\n"
 _BEGUN = ("true", "false", "null", "-")
@@ -51,6 +53,8 @@ def read_json_object(body: bytes) -> JsonObject:
 
 
 def _read(body: bytes) -> JsonObject | _NotJson:
+    if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        return _NotJson(f"the body holds more than {MOST_VALUES} values")
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 GZIP_MAGIC = b"\x1f\x8b"
 WIRE_SLACK_BYTES = 65_536
 """Compressed bytes may exceed the decoded ones by headers; an endless stream of them may not."""
+MOST_MEMBERS = 1_000
+"""Of one gzip body; packers that split write members of 64 kB, and empty ones cost only time."""
 PLAIN_STARTS = (b"{", b"[", b"<")
 """Raw deflate has no header: plain text read as such may look cut off instead of wrong."""
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -18,7 +20,7 @@ _ENCODINGS = {**_NAMES, "deflate": "deflate"}
 
 
 class BodyTooLarge(Exception):
-    """The decoded body exceeds the size limit (POLICY)."""
+    """The decoded body, or what it is packed in, exceeds its limit (POLICY)."""
 
 
 class BodyCutOff(Exception):
@@ -71,7 +73,7 @@ class _Inflater:
         self._head = b""
         self._start = b""
         self._stream: zlib._Decompress | None = None
-        self._ended_once = False
+        self._members = 0
 
     def feed(self, chunk: bytes) -> None:
         self._wire_left -= len(chunk)
@@ -85,15 +87,17 @@ class _Inflater:
                 if len(data) < len(GZIP_MAGIC):
                     self._head = data
                     return
-                if self._ended_once and not (self._is_gzip and data.startswith(GZIP_MAGIC)):
+                if self._members and not (self._is_gzip and data.startswith(GZIP_MAGIC)):
                     return
+                if self._members == MOST_MEMBERS:
+                    raise BodyTooLarge
                 self._stream = zlib.decompressobj(self._window(data))
             data = self._inflate(self._stream, data)
 
     def finish(self) -> bytes:
         if not self._start:
             raise UnreadableEncoding("an empty body with a content encoding")
-        if self._stream is not None or not self._ended_once:
+        if self._stream is not None or not self._members:
             if self._start in PLAIN_STARTS:
                 raise UnreadableEncoding("a plain body with a content encoding")
             raise BodyCutOff
@@ -106,7 +110,8 @@ class _Inflater:
             raise BodyTooLarge
         if not stream.eof:
             return stream.unconsumed_tail
-        self._stream, self._ended_once = None, True
+        self._stream = None
+        self._members += 1
         return stream.unused_data
 
     def _window(self, data: bytes) -> int:
