@@ -99,6 +99,7 @@ def test_the_job_keeps_what_is_young_and_tells_its_count(instance: dg.DagsterIns
     young = a_run(instance, DISPATCH)
     result = run_job("dagster_run_pruning", instance)
     assert output_of(result, "delete_old_runs") == {
+        "result": "0 old run(s) deleted; none is left",
         "deleted_runs": 0,
         "is_done": True,
         "deleted_check_rows": 0,

@@ -175,7 +175,7 @@ def test_recovery_records_and_tells_each_morning_that_nobody_captured(
     result = run_job("sla_snapshot_recovery", instance)
     days = [stack.day(1), stack.day(2)]
     assert output_of(result, "recover_snapshots")["made_final"] == ", ".join(
-        f"{day} MISSED" for day in days
+        f"MISSED {day}" for day in days
     )
     events = materialized(instance, "sla_snapshot")
     assert [event["snapshot_date"] for event in reversed(events)] == [str(day) for day in days]

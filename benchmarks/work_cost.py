@@ -1,0 +1,81 @@
+"""What a slice and a posting cost in processor time, worker and database server apart.
+
+    python -m benchmarks.work_cost [--sources 300] [--postings 6000]
+
+Two drains, each by a process of its own: many sources of one posting each, so that nearly all of it
+is claims, slots and ends; then a few sources of many postings. Processor time is told, not wall
+time, since that says how much of a machine the work takes while hosts keep their distance.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.collection_rate import registered, simulator
+from collection_pipeline.collection.assembly import assemble
+from collection_pipeline.local_db.server import PrivateServer
+from collection_pipeline.settings import load_settings
+from collection_pipeline_tests.kit.servers import create_database, private_server
+
+KEYWORDS = 6
+THREADS = 4
+
+
+def main() -> None:
+    """Measure both drains on each server and print what one more of each costs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else None)
+    parser.add_argument("--sources", type=int, default=300)
+    parser.add_argument("--postings", type=int, default=6_000)
+    arguments = parser.parse_args()
+    rows = arguments.postings // KEYWORDS
+    with private_server() as server, simulator() as exports:
+        print(f"{server.kind} {server.version()}")
+        idle = _drain(server, exports, [])
+        slices = _drain(server, exports, [f"one{n}-1" for n in range(arguments.sources)])
+        postings = _drain(server, exports, [f"many{n}-{rows}" for n in range(KEYWORDS)])
+    for what, count, measured in (
+        ("source of one slice", arguments.sources, slices),
+        ("new posting", rows * KEYWORDS, postings),
+    ):
+        worker, database = (1000 * (measured[n] - idle[n]) / count for n in (0, 1))
+        print(f"a {what}: worker {worker:.2f} ms, database {database:.2f} ms of processor time")
+    print(f"a tick that finds nothing: worker {idle[0]:.2f} s, most of it Python's start")
+
+
+def _drain(
+    server: PrivateServer, exports: dict[str, str], keywords: list[str]
+) -> tuple[float, float]:
+    """Processor seconds of the worker process and of the server."""
+    url = create_database(server)
+    environment = {
+        **os.environ,
+        **{name: value for name, value in exports.items() if name.startswith("COLLECTION_")},
+        "COLLECTION_DATABASE_URL": url,
+        "COLLECTION_HOST_MIN_DELAY_MS": "1",
+        "COLLECTION_TICK_CLAIM_LIMIT": str(THREADS),
+        "COLLECTION_MAX_LEASES_PER_HOST": str(THREADS),
+    }
+    with registered(assemble(load_settings(environment), url), keywords):
+        pass
+    before = _processor_seconds(server)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "collection_pipeline.cli.main", "tick", "--drain"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(worker.pid, 0)
+    worker.returncode = os.waitstatus_to_exitcode(status)
+    if worker.returncode != 0:
+        raise RuntimeError(f"the worker ended with {worker.returncode}")
+    return usage.ru_utime + usage.ru_stime, _processor_seconds(server) - before
+
+
+def _processor_seconds(server: PrivateServer) -> float:
+    fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
