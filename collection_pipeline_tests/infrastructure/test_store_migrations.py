@@ -11,7 +11,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy import Column, Connection, Engine, Integer, event, text
 
 from collection_pipeline.store import migration
 from collection_pipeline.store.connection import open_engine
@@ -22,6 +22,7 @@ from collection_pipeline.store.migration import (
     require_current_schema,
     schema_state,
 )
+from collection_pipeline.store.migrations.expanding import add_column
 from collection_pipeline.store.schema import metadata
 from collection_pipeline_tests.kit.database import Store
 from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS, rivals
@@ -165,6 +166,12 @@ def test_a_revision_only_expands(path: Path) -> None:
     assert by_name and by_name <= EXPANDING
     assert of_alembic <= {"f"}
     assert not hasattr(module, "downgrade")
+
+
+def test_a_column_that_an_older_release_could_not_fill_is_refused() -> None:
+    """R34: it would be refused at every INSERT of a release that does not know it."""
+    with pytest.raises(ValueError, match="older release"):
+        add_column("job_sources", Column("colour", Integer, nullable=False))
 
 
 def test_a_database_of_a_newer_release_is_accepted(engine: Engine) -> None:
