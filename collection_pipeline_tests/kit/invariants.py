@@ -4,8 +4,9 @@ The simulator's log is the witness: an attempt's counters are compared with the 
 platform received, in the order in which it received them. Every broken rule is one sentence.
 """
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -221,7 +222,7 @@ def assert_nothing_was_judged(
 
 def secrets_in(holders: Iterable[object], secrets: Sequence[str]) -> list[str]:
     """I9: raw, percent-encoded (either spelling) and encoded twice, in upper or lower case hex."""
-    text = "\n".join(str(holder) for holder in holders)
+    text = "\n".join(texts_in(holders))
     return [
         f"I9: a secret stands in what was written, as {form!r}"
         for secret in secrets
@@ -230,10 +231,32 @@ def secrets_in(holders: Iterable[object], secrets: Sequence[str]) -> list[str]:
     ]
 
 
+def texts_in(holder: object) -> Iterator[str]:
+    """Every text in rows, lists and records, as it is: ``str`` of a row would escape its quotes."""
+    match holder:
+        case str():
+            yield holder
+        case bytes():
+            yield holder.decode(errors="replace")
+        case Mapping():
+            yield from texts_in([*holder.keys(), *holder.values()])
+        case Iterable():
+            for one in holder:
+                yield from texts_in(one)
+        case _:
+            yield str(holder)
+
+
 def spellings(secret: str) -> set[str]:
-    """The forms in which a secret must not come back."""
+    """The forms in which a secret must not come back; the last two are a repr's and JSON's."""
     once = {quote(secret, safe=""), quote_plus(secret), quote(secret)}
-    forms = {secret, *once, *(quote(form, safe="") for form in once)}
+    forms = {
+        secret,
+        repr(secret)[1:-1],
+        json.dumps(secret)[1:-1],
+        *once,
+        *(quote(form, safe="") for form in once),
+    }
     return forms | {_lower_hex(form) for form in forms}
 
 

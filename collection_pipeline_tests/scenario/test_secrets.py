@@ -1,5 +1,6 @@
 """A planted key comes back in no table, no output and no log, however the platform fails (R29)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -83,11 +84,14 @@ def test_an_unexpected_error_of_a_command_shows_no_secret(open_stack: OpenStack)
 
 
 def test_the_search_for_secrets_finds_every_spelling() -> None:
-    """The check above can fail: each spelling in which a key travels is one that it looks for."""
+    """I9: the check above can fail; each spelling in which a key travels is one it looks for."""
     forms = spellings("a+b/c=%d")
     assert {"a+b/c=%d", "a%2Bb%2Fc%3D%25d", "a%2bb%2fc%3d%25d", "a%252Bb%252Fc%253D%2525d"} <= forms
-    for form in forms:
-        assert secrets_in([{"text": f"x{form}y"}], ["a+b/c=%d"]), form
+    for secret in ("a+b/c=%d", KEY):
+        for form in spellings(secret):
+            for holder in ({"text": f"x{form}y"}, [(1, f"x{form}y")], f"x{form}y".encode()):
+                assert secrets_in([holder], [secret]), form
+    assert secrets_in([f"GET {KEY!r}"], [KEY]) and secrets_in([json.dumps([KEY])], [KEY])
     assert not secrets_in(["nothing"], ["a+b/c=%d"])
 
 
