@@ -1,4 +1,4 @@
-"""No state write passes the capture by: each one waits for its day's gate (R13, R36)."""
+"""No state write passes the capture by: each one waits for its day's gate (R13, R36, I7)."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -100,7 +100,7 @@ def recovering(store: Store, _cycle_id: int) -> None:
 def test_every_state_write_waits_for_the_capture_of_its_day(
     store: Store, other: Store, status: CycleStatus, write: Write
 ) -> None:
-    """R13, R36: the gate comes before the cycle's row; a claim has a test of its own."""
+    """R13, R36, I7: the gate comes before the cycle's row; a claim has a test of its own."""
     store.gate.ensure_headers()
     columns = {"lease_token": "mine"} if status is RUNNING else {}
     cycle_id = store.add_cycle(store.add_source(), status, **columns)
