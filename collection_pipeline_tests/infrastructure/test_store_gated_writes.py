@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_every_state_write_waits_for_the_capture_of_its_day(
 ) -> None:
     """R13, R36, I7: the gate comes before the cycle's row; a claim has a test of its own."""
     store.gate.ensure_headers()
-    columns = {"lease_token": "mine"} if status is RUNNING else {}
+    columns: dict[str, Any] = {"lease_token": "mine"} if status is RUNNING else {}
     cycle_id = store.add_cycle(store.add_source(), status, **columns)
     if write is recovering:
         store.now = NOON + LEASE + timedelta(seconds=1)
