@@ -4,25 +4,8 @@ The worker trusts it for a shorter time on its own monotonic clock, counted from
 was asked for, so that it never sends under a lease that the database may have ended (mysql.md).
 """
 
-from dataclasses import dataclass
-from datetime import datetime
-
 LEASE_MARGIN_SECONDS = 5.0
 """Taken off the lease for the clock's rounding and one short transaction."""
-
-
-@dataclass(frozen=True)
-class Lease:
-    """``token`` is random a claim, ``until`` naive UTC, ``trusted_until`` monotonic seconds."""
-
-    token: str
-    until: datetime
-    owner: str
-    trusted_until: float
-
-    def is_trusted(self, monotonic_now: float, needed_seconds: float = 0.0) -> bool:
-        """Whether work of ``needed_seconds`` would still end under this lease."""
-        return monotonic_now + needed_seconds <= self.trusted_until
 
 
 def trusted_until(asked_at: float, lease_seconds: float) -> float:

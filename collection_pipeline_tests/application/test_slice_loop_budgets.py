@@ -140,7 +140,7 @@ def test_a_day_too_small_for_one_page_sends_nothing_and_is_exhausted() -> None:
 
 
 def test_the_day_ends_at_its_list_pages() -> None:
-    """R9: reason LIST_PAGES, over slices, not one page more."""
+    """R9, R20: reason LIST_PAGES, over slices, not one page more."""
     cycle = ScriptedCycle(
         catalogue(100),
         slice_budget=CollectionBudget(2, 1_000, 1),

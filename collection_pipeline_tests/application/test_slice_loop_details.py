@@ -172,7 +172,7 @@ def test_a_new_version_of_the_signature_asks_for_no_detail_again() -> None:
     "reason", [Reason.HTTP_5XX, Reason.HTTP_4XX, Reason.TIMEOUT, Reason.CONNECTION]
 )
 def test_a_failed_detail_is_counted_fails_nothing_and_is_not_tried_again(reason: Reason) -> None:
-    """R22: the others go on, the cycle completes, the posting waits for another day."""
+    """R20, R22: the others go on, the cycle completes, the posting waits for another day."""
     executor = ScriptedExecutor({"detail b": failed(reason, status=500)})
     cycle = ScriptedCycle(
         ScriptedPlatform(PAGES), executor, slice_budget=CollectionBudget(1, 100, 2)

@@ -153,7 +153,7 @@ def test_a_row_without_a_usable_key_is_unkeyable_and_kept(name: str, text: str |
     ],
 )
 def test_a_text_that_does_not_fit_is_counted_and_kept(name: str, column: str, text: str) -> None:
-    """Never cut, never dropped: the value is empty, the text stays in the raw row and the hash."""
+    """R51: never cut or dropped; no value, but the text stays in the raw row and in the hash."""
     library = _library(**{name: text})
     assert (library.values[column], library.unparsed) == (None, (column,))
     assert library.raw[name] == text

@@ -104,7 +104,7 @@ def test_a_reply_that_ends_early_is_a_connection_failure(data: bytes) -> None:
 
 @pytest.mark.parametrize("excess", [0, 1])
 def test_the_size_limit_counts_decoded_bytes(excess: int) -> None:
-    """Section 3: exactly the limit is allowed, one byte more is POLICY, however it is packed."""
+    """R28: exactly the limit is allowed, one byte more is POLICY, however it is packed."""
     body = b"x" * (200_000 + excess)
     for wire, headers in (
         (body, ()),
@@ -120,7 +120,7 @@ def test_the_size_limit_counts_decoded_bytes(excess: int) -> None:
 
 
 def test_a_compressed_bomb_never_fills_the_memory() -> None:
-    """Section 3: 200 MB in less than one; what is held stays near the limit."""
+    """R28, section 3: 200 MB in less than one; what is held stays near the limit."""
     import tracemalloc
 
     packer = zlib.compressobj(1, wbits=31)
@@ -138,7 +138,7 @@ def test_a_compressed_bomb_never_fills_the_memory() -> None:
 
 
 def test_an_endless_stream_of_empty_members_is_bounded() -> None:
-    """Section 3: it decodes to nothing for ever."""
+    """R28, section 3: it decodes to nothing for ever."""
     members = gzip.compress(b"") * 20_000
     script = answering(reply(members, headers=("Content-Encoding: gzip",)))
     failed = failure_of(lambda: send_to(script, MAX_RESPONSE_BYTES=1_000))
@@ -146,7 +146,7 @@ def test_an_endless_stream_of_empty_members_is_bounded() -> None:
 
 
 def test_a_negative_chunk_size_does_not_mean_everything() -> None:
-    """Section 3: the standard library would read to the end of an endless body."""
+    """R28, section 3: the standard library would read to the end of an endless body."""
 
     def endless(peer: Peer) -> None:
         peer.read_request()

@@ -79,7 +79,7 @@ def _silent(peer: Peer) -> None:
     ],
 )
 def test_a_reply_that_trickles_ends_at_the_total_deadline(script: Script) -> None:
-    """Section 3: each byte would renew a read timeout; the deadline is for the whole request."""
+    """R28: each byte would renew a read timeout; the deadline is for the whole request."""
     started_at = time.monotonic()
     failed = failure_of(lambda: send_to(script, SHORT_DEADLINE))
     took = time.monotonic() - started_at
@@ -88,7 +88,7 @@ def test_a_reply_that_trickles_ends_at_the_total_deadline(script: Script) -> Non
 
 
 def test_the_deadline_holds_over_tls(tmp_path: Path) -> None:
-    """Section 3: in the handshake, before the headers, and in the body."""
+    """R28, section 3: in the handshake, before the headers, and in the body."""
     context, authority = make_tls_identity(tmp_path)
     slow = _drip(PLAIN_HEAD, b"x" * 100)
     with (

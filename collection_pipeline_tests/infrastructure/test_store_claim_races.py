@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import event
 
 from collection_pipeline.domain.cycle_status import CycleStatus
-from collection_pipeline_tests.kit.database import DAY, NOON, Store
+from collection_pipeline_tests.kit.database import DAY, NOON, YESTERDAY, Store
 from collection_pipeline_tests.kit.rivals import (
     PATIENCE_SECONDS,
     holding_commit,
@@ -34,7 +34,7 @@ def claimed_ids(store: Store, most: int = 50, **terms: int) -> list[int]:
     return [one.cycle.id for one in store.repository.claim_ready(store.terms(**terms), most)]
 
 
-def test_a_source_that_begins_to_run_elsewhere_is_refused_on_the_locked_row(
+def test_a_source_that_is_switched_off_while_its_claim_waits_is_refused(
     store: Store, other: Store
 ) -> None:
     """R5, R27: conditions are checked again under the lock, not only when candidates are read."""
@@ -74,21 +74,35 @@ def test_a_claim_that_stays_open_delays_no_claim_of_another_host(
         assert open_claim.result(PATIENCE_SECONDS).cycle.id == first
 
 
-def test_a_source_that_is_switched_off_just_before_the_claim_is_refused(
-    store: Store, other: Store
+def switch_off(store: Store, source: int) -> None:
+    """The source is not active any more."""
+    store.write("UPDATE job_sources SET active = 0 WHERE id = :id", id=source)
+
+
+def run_yesterday(store: Store, source: int) -> None:
+    """A worker of the day before has it still."""
+    store.add_cycle(source, CycleStatus.RUNNING, YESTERDAY, host="another.test")
+
+
+@pytest.mark.parametrize("strike", [switch_off, run_yesterday])
+def test_a_source_that_changes_just_before_the_claim_is_refused_on_the_locked_row(
+    store: Store, other: Store, strike: Callable[[Store, int], None]
 ) -> None:
-    """R27: after the candidates were read, before the cycle's row is locked."""
+    """R5, R27: after the candidates were read, before the cycle's row is locked."""
     cycle_id = store.due_cycle()
+    source = store.cycle(cycle_id)["job_source_id"]
+    struck: list[int] = []
 
-    def switching_off(_connection: object, _c: object, statement: str, *_rest: object) -> None:
-        if "SKIP LOCKED" in statement and f"FROM {CYCLES}" in statement:
-            other.write("UPDATE job_sources SET active = 0")
+    def striking(_connection: object, _c: object, statement: str, *_rest: object) -> None:
+        if "SKIP LOCKED" in statement and f"FROM {CYCLES}" in statement and not struck:
+            strike(other, source)
+            struck.append(source)
 
-    event.listen(store.engine, "before_cursor_execute", switching_off)
+    event.listen(store.engine, "before_cursor_execute", striking)
     assert store.repository.claim_next(store.terms()) is None
-    event.remove(store.engine, "before_cursor_execute", switching_off)
+    event.remove(store.engine, "before_cursor_execute", striking)
     assert store.status(cycle_id) == "PENDING"
-    assert store.value("SELECT active FROM job_sources") == 0
+    assert struck == [source]
 
 
 @pytest.mark.parametrize("order", ["first wins", "second wins"])

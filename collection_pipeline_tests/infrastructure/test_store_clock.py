@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.store.clock import ClockCannotGoBack
@@ -136,6 +137,20 @@ def test_a_cycle_can_be_claimed_until_the_last_moment_of_its_day_only(
     assert store.repository.claim_next(store.terms()) is None
 
 
+def test_a_claim_over_midnight_takes_nothing_of_the_day_before(store: Store) -> None:
+    """R16: the day is asked for again under the locks; candidates were read a moment earlier."""
+    cycle_id = store.due_cycle()
+    store.gate.ensure_headers()
+    store.now = LAST_MOMENT
+
+    def strike(*_returned: object) -> None:
+        store.now = MIDNIGHT
+
+    event.listen(store.engine, "checkin", strike)
+    assert store.repository.claim_next(store.terms()) is None
+    assert store.status(cycle_id) == "PENDING"
+
+
 def test_what_a_day_began_may_be_stored_after_midnight(store: Store) -> None:
     """R17: to its own cycle, under the gate of its own day."""
     store.due_cycle()
@@ -217,3 +232,12 @@ def test_a_cycle_of_a_day_that_has_ended_is_not_prepared(store: Store) -> None:
 
     assert store.gate.with_daily_write_gate(YESTERDAY, prepare) == 0
     assert store.status(cycle_id) == "NOT_STARTED"
+
+
+def test_a_cycle_of_a_day_that_has_ended_is_not_rejected(store: Store) -> None:
+    """R16: its bad descriptor no longer matters, and no health is judged by it."""
+    cycle_id = store.add_cycle(store.add_source(), CycleStatus.NOT_STARTED, YESTERDAY)
+    store.gate.ensure_header(YESTERDAY)
+    before = store.tables()
+    assert not store.repository.reject(cycle_id, YESTERDAY, FAILURE)
+    assert store.tables() == before

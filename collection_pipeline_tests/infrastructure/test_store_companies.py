@@ -103,7 +103,7 @@ def test_an_alias_leads_to_its_company_and_a_companys_own_name_comes_first(store
 
 
 def test_new_companies_are_inserted_in_key_order(store: Store) -> None:
-    """Section 7: two pages with the same names in other orders lock them in the same order."""
+    """R25, section 7: two pages with the same names lock them in the same order."""
     with listening(store.engine) as heard:
         register(store, "c", "a", "d", "b")
     ((_, values),) = heard.on(f"INSERT INTO {COMPANIES}")

@@ -1,11 +1,13 @@
 """A result is stored only under a live lease: winners and losers on two connections (R11, R14)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.failure import CollectionBudgetLimit
 from collection_pipeline.store.claim import ClaimedCycle
 from collection_pipeline.store.history import SliceAttempt
@@ -85,6 +87,19 @@ def test_a_cycle_that_has_ended_takes_no_further_result(store: Store) -> None:
     assert storing(store, claimed, ["1"]) is not None
     before = store.tables()
     assert storing(store, claimed, ["loser"]) is None
+    assert store.tables() == before
+
+
+@pytest.mark.parametrize("end", [complete, exhausted, failed])
+def test_what_has_ended_is_not_saved_over(store: Store, end: Callable[..., Any]) -> None:
+    """R12: a terminal cycle has no lease to lose, and is written by nobody all the same."""
+    store.due_cycle()
+    claimed = store.claim()
+    assert store_slice(store, claimed, end(work_of(["1"]))) is not None
+    before = store.tables()
+    waiting = replace(claimed.cycle, status=CycleStatus.PENDING, lease_token=None)
+    assert not store.repository.save(waiting)
+    assert not store.repository.reject(claimed.cycle.id, DAY, FAILURE)
     assert store.tables() == before
 
 

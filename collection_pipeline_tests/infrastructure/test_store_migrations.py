@@ -236,7 +236,7 @@ def test_asking_for_the_schema_changes_nothing(engine: Engine) -> None:
 def test_a_migration_that_was_cut_off_is_finished_by_the_next(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DDL commits by itself: a process killed between two tables must not block the next run."""
+    """R34: DDL commits by itself; who is killed between two tables must not block the next."""
     made = 0
 
     def cut_off(connection: Connection, _c: Any, statement: str, *_rest: Any) -> None:

@@ -47,7 +47,7 @@ def elsewhere(store: Store) -> Iterator[Callable[..., None]]:
 def test_a_request_inside_the_threads_own_transaction_is_refused(
     store: Store, guard: OpenConnections
 ) -> None:
-    """I3: also for a thread that works slices."""
+    """R25, I3: also for a thread that works slices."""
     with guard.slice_worker():
         guard.assert_none_open()
         with open_transaction(store), pytest.raises(OpenTransaction):
@@ -71,7 +71,7 @@ def test_a_request_inside_a_stores_own_work_is_refused(
 def test_a_transaction_of_a_thread_that_works_no_slices_is_caught(
     guard: OpenConnections, elsewhere: Callable[..., None]
 ) -> None:
-    """I3: it may be waiting for this very request."""
+    """R25, I3: it may be waiting for this very request."""
     elsewhere()
     with guard.slice_worker(), pytest.raises(OpenTransaction):
         guard.assert_none_open()
@@ -102,7 +102,7 @@ def test_a_worker_that_has_ended_counts_as_any_other_thread(
 def test_a_connection_that_ended_badly_is_not_open_any_more(
     store: Store, guard: OpenConnections, end: str
 ) -> None:
-    """I3: else every later request of the process would be refused."""
+    """R25, I3: else every later request of the process would be refused."""
 
     def work(connection: Connection) -> None:
         if end == "lost":

@@ -120,7 +120,7 @@ def permitted(store: Store, source_id: int, cycle_id: int) -> bool:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_all_places_agree_on_what_is_runnable(bare: Store, case: Case) -> None:
-    """Section 2: creation, fill, prepare, claim and the check before each request."""
+    """R3, R27, R44, section 2: creation, fill, prepare, claim, the check before each request."""
     source_id = arrange(bare, case)
     assert is_runnable(bare, source_id) == case.runnable
     creation(bare).create_daily_cycles()

@@ -159,6 +159,18 @@ def test_missing_cycles_are_filled_in_inside_the_capture(store: Store, morning: 
     assert report.late_count == 1
 
 
+def test_cycles_of_other_days_are_no_items(store: Store, morning: Morning) -> None:
+    """R36: one item a source, of the cycle of the snapshot's own day."""
+    source = store.add_source()
+    store.add_cycle(source, CycleStatus.SUCCESS, DAY - timedelta(days=1), fetched_count=9)
+    store.add_cycle(source, CycleStatus.PENDING, fetched_count=2)
+    store.add_cycle(source, CycleStatus.NOT_STARTED, DAY + timedelta(days=1))
+
+    assert morning.capture(at=0.25).item_count == 1
+    (item,) = morning.items()
+    assert (item["cycle_status"], item["fetched_count"]) == ("PENDING", 2)
+
+
 def test_a_source_that_becomes_runnable_after_the_fill_is_an_item_without_a_cycle(
     store: Store, morning: Morning
 ) -> None:

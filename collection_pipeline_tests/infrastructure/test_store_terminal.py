@@ -128,6 +128,18 @@ def test_every_attempt_leaves_one_row_with_what_it_did(store: Store) -> None:
     assert {name: row[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize("end", [unfinished, failed])
+def test_an_attempt_that_sent_nothing_leaves_its_row_too(
+    store: Store, end: Callable[[SliceWork], SourceCollectionSliceOutcome]
+) -> None:
+    """R19a: a lost COMMIT of it could not be decided otherwise."""
+    store.due_cycle()
+    claimed = store.claim()
+    assert store_slice(store, claimed, end(SliceWork())) is not None
+    rows = store.rows("SELECT lease_token, list_page_count FROM collection_slices")
+    assert rows == [{"lease_token": claimed.token, "list_page_count": 0}]
+
+
 def test_the_slice_row_names_the_budget_that_ended_it(store: Store) -> None:
     """R9: the limit is the reason."""
     store.due_cycle()

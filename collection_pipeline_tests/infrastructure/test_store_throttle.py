@@ -8,10 +8,11 @@ import pytest
 
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
 from collection_pipeline_tests.kit.database import HOST, NOON, Store
-from collection_pipeline_tests.kit.rivals import winner_then_loser
+from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS, rivals, winner_then_loser
 from collection_pipeline_tests.kit.statement_costs import listening
 
 PACE = "external_request_host_limits"
+LONGER_THAN_PATIENCE = PATIENCE_SECONDS + 5.0
 OpenStore = Callable[..., Store]
 
 
@@ -67,6 +68,15 @@ def test_two_requests_at_once_get_two_moments(store: Store, other: Store) -> Non
     waits(store, 1)
     got = winner_then_loser(store, lambda: waits(store, 1), lambda: waits(other, 1), PACE)
     assert got == ([1.0], [2.0])
+
+
+def test_a_wait_is_told_and_not_waited_for(store: Store, other: Store) -> None:
+    """R25, I3: the reservation ends at once, and with it its transaction and its lock."""
+    waits(store, 1, delay=LONGER_THAN_PATIENCE)
+    with rivals() as start:
+        reserved = start(lambda: waits(store, 1, delay=LONGER_THAN_PATIENCE))
+        assert reserved.result(PATIENCE_SECONDS) == [LONGER_THAN_PATIENCE]
+        assert waits(other, 1) == [2 * LONGER_THAN_PATIENCE]
 
 
 def test_hosts_do_not_wait_for_each_other(store: Store) -> None:

@@ -5,7 +5,7 @@ platform received, in the order in which it received them. Every broken rule is 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -231,4 +231,21 @@ def secrets_in(holders: Iterable[object], secrets: Sequence[str]) -> list[str]:
     if not secrets:
         return []
     search = LeakSearch({f"secret {number}": one for number, one in enumerate(secrets, 1)})
-    return [str(leak) for holder in holders for leak in search.in_text("what was written", holder)]
+    found = (search.in_text("what was written", one) for one in texts_in(holders))
+    return [str(leak) for leaks in found for leak in leaks]
+
+
+def texts_in(holder: object) -> Iterator[str]:
+    """Every text in rows, lists and records, as it is: ``str`` of a row would escape its quotes."""
+    match holder:
+        case str():
+            yield holder
+        case bytes():
+            yield holder.decode(errors="replace")
+        case Mapping():
+            yield from texts_in([*holder.keys(), *holder.values()])
+        case Iterable():
+            for one in holder:
+                yield from texts_in(one)
+        case _:
+            yield str(holder)

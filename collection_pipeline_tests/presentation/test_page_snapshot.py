@@ -87,7 +87,7 @@ def test_the_header_says_the_cutoff_whatever_is_configured_now(
 def test_the_close_guard_at_the_cutoff_is_the_items_own(
     store: Store, operations: Operations, morning: PageWorld, guarded: bool
 ) -> None:
-    """R36, R41: as captured, although the truth table would say otherwise of one of the two."""
+    """R36, R41, R43: as captured, although the truth table would say otherwise of one of them."""
     store.write(
         "UPDATE job_posting_collection_sla_snapshot_items SET close_guarded = :guarded",
         guarded=int(guarded),

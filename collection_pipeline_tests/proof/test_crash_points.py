@@ -36,7 +36,7 @@ POINTS = (
 )
 IN_TRANSACTION = {checkpoints.INSIDE_TERMINAL, checkpoints.BEFORE_COMMIT}
 CAPTURE_POINTS = (checkpoints.BEFORE_CAPTURE, checkpoints.BEFORE_CAPTURE_COMMIT)
-PASSES = range(1, tries(1, long=9) + 1)
+PASSES = range(1, tries(1, long=5) + 1)
 SETTINGS = {
     "TICK_CLAIM_LIMIT": 1,
     "SLICE_MAX_LIST_PAGES": 2,

@@ -27,7 +27,7 @@ from collection_pipeline_tests.kit.servers import create_database, drop_database
 from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import Stack, opened_stack, wait_until
 
-SEEDS = range(1, tries(1, long=15) + 1)
+SEEDS = range(1, tries(1, long=6) + 1)
 STRIKES = 4
 SUCCESS = ("SUCCESS", None)
 ACCOUNT = "tormented"

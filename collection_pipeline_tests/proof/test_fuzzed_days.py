@@ -40,7 +40,7 @@ CLEAN_DAY = 4
 CHANGES = {"*": {"remove": 1, "add": 1, "edit": 2}}
 FIRST_KEY = 7000
 SEARCHES = tries(2, long=5)
-SEEDS = range(tries(1, long=12))
+SEEDS = range(tries(1, long=5))
 PROMISE = "Hostile platform"
 TYPED = {
     *(COMPLETE, INCOMPLETE, "BAD_RESPONSE", "POLICY", "QUOTA"),

@@ -17,7 +17,7 @@ from collection_pipeline_tests.kit.queue_machine import QueueMachine
 from collection_pipeline_tests.kit.queue_world import BEGINNING, QueueWorld
 from collection_pipeline_tests.kit.servers import create_database, private_server
 
-FAST_EXAMPLES, LONG_EXAMPLES = 16, 500
+FAST_EXAMPLES, LONG_EXAMPLES = 16, 200
 LONG_SECONDS = 7_200
 FAR_ZONE = "--default-time-zone=-08:00"
 
