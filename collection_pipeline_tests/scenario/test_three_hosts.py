@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from datetime import time as time_of_day
 from pathlib import Path
 
 import dagster as dg
@@ -11,10 +12,15 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline_tests.kit.hosts_dagster import opened_hosts_dagster
-from collection_pipeline_tests.kit.invariants import assert_invariants
+from collection_pipeline_tests.kit.invariants import (
+    assert_invariants,
+    assert_nothing_was_judged,
+    judged,
+)
 from collection_pipeline_tests.kit.own_network import in_a_network_of_its_own
 from collection_pipeline_tests.kit.servers import create_database, private_server
 from collection_pipeline_tests.kit.simulator_calls import source
+from collection_pipeline_tests.kit.snapshot_witness import assert_snapshot_equals_cycles
 from collection_pipeline_tests.kit.stack import Row
 from collection_pipeline_tests.kit.three_hosts import (
     DATABASE,
@@ -61,7 +67,8 @@ def test_hosts_that_lose_the_database_wait_and_one_that_hears_no_answer_stores_n
 ) -> None:
     """R14, R15, I1 to I9: a pause costs nothing; answers lost past the lease cost the lease only.
 
-    Day 1: the database is cut off for a while. Day 2: one host's words arrive, the answers vanish.
+    Day 1: the database is cut off for a while. Day 2: one host's words arrive, the answers vanish,
+    and the morning is captured before they are found again. I3 is asserted by the hosts themselves.
     """
     with opened_three_hosts(store_url, CATALOGUES, **SMALL, **LONG_LEASE) as hosts:
         stack = hosts.stack
@@ -81,6 +88,7 @@ def test_hosts_that_lose_the_database_wait_and_one_that_hears_no_answer_stores_n
         assert hosts.hosts_that_stored(1) == set(WORKERS)
 
         stack.set_clock(2)
+        untouched = judged(stack, held)
         with hosts.draining_together() as workers:
             deaf = hold_a_slice(hosts, held, 2)
             hosts.network.lose_answers(DATABASE, to=deaf)
@@ -90,6 +98,9 @@ def test_hosts_that_lose_the_database_wait_and_one_that_hears_no_answer_stores_n
             with hosts.draining(other) as recovering:
                 assert recovering.wait() == 0, recovering.output
             assert stack.end_of(held, 2) == LEASE_EXPIRED
+            stack.set_clock(2, time_of_day(9, 0))
+            assert stack.pipeline.snapshots.capture_at_nine(worker="morning").captured_here
+            assert_snapshot_equals_cycles(stack, 2, sources.values())
             before = stack.tables(without=["collection_ticks"])
             hosts.network.find_answers(DATABASE, to=deaf)
             late = workers[deaf]
@@ -98,14 +109,15 @@ def test_hosts_that_lose_the_database_wait_and_one_that_hears_no_answer_stores_n
             assert stack.tables(without=["collection_ticks"]) == before
         ends = {stack.end_of(one, 2) for one in sources.values()}
         assert ends == {SUCCESS, LEASE_EXPIRED}
-        assert_invariants(stack)
+        assert_nothing_was_judged(untouched, judged(stack, held))
+        assert_invariants(stack, secrets=[stack.simulator.access_key])
 
 
 @in_a_network_of_its_own
 def test_a_host_that_is_cut_off_in_the_middle_of_its_slices_costs_its_leases_and_nothing_else(
     store_url: str, database_server: PrivateServer, tmp_path: Path
 ) -> None:
-    """R11, R14, I1 to I9: the other host goes on, recovers and ends the day.
+    """R11, R14, I1 to I6, I8, I9: the other host goes on, recovers and ends the day.
 
     Joined again, the first host works the next day; nothing was started again by hand.
     """
@@ -133,6 +145,7 @@ def test_a_host_that_is_cut_off_in_the_middle_of_its_slices_costs_its_leases_and
         hosts.network.join(ADDED)
         wait_by_the_clock("the cut host's run ends", lambda: not unfinished_runs(instance), SLOW)
         assert collected(hosts) == before
+        assert not stack.rows("SELECT id FROM job_postings WHERE status <> 'OPEN'"), "I4"
 
         stack.simulator.clear_faults()
         stack.set_clock(2)
