@@ -125,7 +125,7 @@ def test_a_death_costs_at_most_one_slice_of_one_source(
     for one in lost:
         assert_nothing_was_judged(before[one], judged(stack, one))
     assert_the_rest_was_collected(stack, sources, lost)
-    record(DAGGER, tries=1, killed=int(ended != 0), slices_lost=len(lost), most_slices_lost=1)
+    record(DAGGER, tries=1, killed=int(ended != 0), most_slices_lost=len(lost))
 
 
 @pytest.mark.parametrize("on_pass", PASSES)
@@ -160,7 +160,7 @@ def test_a_worker_that_froze_past_its_lease_changes_nothing_when_it_wakes(
     for one in lost:
         assert_nothing_was_judged(before[one], judged(stack, one))
     assert_the_rest_was_collected(stack, sources, lost)
-    record(FREEZE, tries=1, frozen=int(stopped), slices_lost=len(lost), late_results_stored=0)
+    record(FREEZE, tries=1, frozen=int(stopped), most_slices_lost=len(lost))
 
 
 def end_frozen_session(stack: Stack, server: PrivateServer) -> None:
@@ -201,4 +201,4 @@ def test_a_capture_that_dies_or_freezes_leaves_the_morning_to_another(
     assert stack.tables(without=["job_posting_collection_sla_capture_attempts"]) == held
     assert_snapshot_equals_cycles(stack, 2, sources)
     assert_invariants(stack)
-    record("capture crash points", tries=1, snapshots_lost=0)
+    record("capture crash points", tries=1)

@@ -102,7 +102,7 @@ def test_no_outage_shorter_than_a_lease_loses_or_doubles_anything(
             asked = stack.pages(source_id, 2)
             assert len(asked) == len(set(asked)), "a page was read twice"
         assert_invariants(stack)
-        record("database faults", tries=1, strikes=len(fell), lost=0, doubled=0)
+        record("database faults", tries=1, strikes=len(fell), slices_lost=summary.lost)
 
 
 def test_a_dispatcher_says_what_is_wrong_and_goes_on_by_itself(
@@ -137,4 +137,4 @@ def test_a_dispatcher_says_what_is_wrong_and_goes_on_by_itself(
         workers.close()
         assert {stack.end_of(one, 2) for one in stack.sources} == {SUCCESS}
         assert_invariants(stack)
-    record("dispatcher after an outage", tries=3, restarts_needed=0)
+    record("dispatcher after an outage", tries=3)
