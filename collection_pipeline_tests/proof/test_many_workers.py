@@ -3,8 +3,7 @@
 import json
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -20,10 +19,9 @@ from collection_pipeline_tests.kit.invariants import (
 from collection_pipeline_tests.kit.proof import is_long, record, tries
 from collection_pipeline_tests.kit.shifted_worker import CLOCK_IS_WRONG, SHIFT_SECONDS
 from collection_pipeline_tests.kit.simulator_calls import source
-from collection_pipeline_tests.kit.stack import Stack, opened_stack
+from collection_pipeline_tests.kit.stack import Stack
+from collection_pipeline_tests.kit.stack_fixtures import OpenStack
 from collection_pipeline_tests.kit.worker_process import WorkerProcess
-
-OpenStack = Callable[..., Stack]
 
 PROCESSES = 4
 KILLS, FREEZES = tries(4, long=10), tries(1, long=2)
@@ -37,17 +35,6 @@ LONG_SECONDS = 1_200
 
 
 @pytest.fixture
-def open_stack(store_url: str) -> Iterator[OpenStack]:
-    """Opens a test's stack: catalogues first, then the settings it differs in."""
-    with ExitStack() as opened:
-
-        def opening(*catalogues: dict[str, Any], **options: Any) -> Stack:
-            return opened.enter_context(opened_stack(store_url, catalogues, **options))
-
-        yield opening
-
-
-@pytest.fixture
 def crowded(open_stack: OpenStack) -> Callable[[], Stack]:
     """Searches that had a day before, and boards that are new on the second."""
 
@@ -58,6 +45,7 @@ def crowded(open_stack: OpenStack) -> Callable[[], Stack]:
             HOST_MIN_DELAY_MS=5,
             SLICE_MAX_LIST_PAGES=1,
             TICK_CLAIM_LIMIT=3,
+            SLA_LATE_START_SECONDS=50,
         )
         for one in range(SEARCHES):
             stack.add("saramin", f"search{one}")
