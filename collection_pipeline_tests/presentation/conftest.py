@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
@@ -19,9 +18,11 @@ from collection_pipeline_tests.kit.operations_client import (
 )
 from collection_pipeline_tests.kit.page_world import UI_URL
 from collection_pipeline_tests.kit.servers import create_database, drop_database
-from collection_pipeline_tests.kit.stack import Stack, opened_stack
+from collection_pipeline_tests.kit.stack import Stack
+from collection_pipeline_tests.kit.stack_fixtures import OpenStack, open_stack
 
-OpenStack = Callable[..., Stack]
+__all__ = ["OpenStack", "open_stack"]
+
 OpenInstance = Callable[[Stack], dg.DagsterInstance]
 
 
@@ -29,17 +30,6 @@ OpenInstance = Callable[[Stack], dg.DagsterInstance]
 def cli(store_url: str) -> CommandLine:
     """The command line over a migrated, empty database."""
     return CommandLine({"COLLECTION_DATABASE_URL": store_url})
-
-
-@pytest.fixture
-def open_stack(store_url: str) -> Iterator[OpenStack]:
-    """Opens the test's platforms and services: catalogues first, then settings."""
-    with ExitStack() as opened:
-
-        def opening(*catalogues: dict[str, Any], **options: Any) -> Stack:
-            return opened.enter_context(opened_stack(store_url, catalogues, **options))
-
-        yield opening
 
 
 @pytest.fixture(scope="session")
