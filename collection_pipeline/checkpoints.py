@@ -1,6 +1,6 @@
 """Named points that a worker passes; nothing happens there unless a test installs a hook.
 
-Tests kill or stop a worker process exactly here (acceptance of R11, R14, R19a, R36).
+Tests kill or stop a worker process exactly here (R11, R14, R19a, R36).
 """
 
 from collections.abc import Callable

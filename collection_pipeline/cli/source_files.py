@@ -14,8 +14,10 @@ def rows_of_file(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
     """The file's rows with their line (CSV) or position (JSON), from 1."""
     try:
         content = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         raise BadSourceRows([f"{path}: cannot be read as UTF-8 text"]) from None
+    except OSError as error:
+        raise BadSourceRows([f"{path}: {error.strerror or type(error).__name__}"]) from None
     if path.suffix not in READERS:
         raise BadSourceRows([f"{path}: write a file that ends in {' or '.join(READERS)}"])
     rows = READERS[path.suffix](path, content)

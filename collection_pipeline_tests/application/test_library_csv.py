@@ -64,7 +64,7 @@ def line_of(number: int, **changes: str) -> str:
 @pytest.mark.parametrize("codec", ["cp949", "utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_both_codings_and_line_ends_give_the_same_rows(write: Write, codec: str, end: str) -> None:
-    """Issue text: CP949 or UTF-8, with or without its mark; chunk by chunk, in order."""
+    """CP949 or UTF-8, with or without its mark; chunk by chunk, in order."""
     found = pages(write(csv_text(ROWS, end=end), codec))
     assert rows_of(found) == ROWS and problems_of(found) == []
     assert [(page.number, page.stated_total, len(page.rows)) for page in found] == [
@@ -108,7 +108,7 @@ def test_columns_may_come_in_any_order_with_others_between(write: Write) -> None
 
 
 def test_lines_with_too_many_or_too_few_fields_are_told_and_the_rest_kept(write: Write) -> None:
-    """Issue text: by line number, blank lines counted; an empty last field is a field."""
+    """By line number, blank lines counted; an empty last field is a field."""
     lines = [HEADER, line_of(0) + ",a,b,c", line_of(1), line_of(2) + ",more", ""]
     lines += [
         line_of(3, provider_name=""),
@@ -225,7 +225,7 @@ REFUSED: dict[str, bytes] = {
 
 @pytest.mark.parametrize("content", REFUSED.values(), ids=REFUSED.keys())
 def test_a_file_that_is_not_such_a_csv_is_refused(write: Write, content: bytes) -> None:
-    """Issue text: one typed error with a sentence."""
+    """One typed error with a sentence."""
     with pytest.raises(NotALibraryCsv) as refused:
         pages(write(content))
     assert refused.value.kind is LibraryFailure.BAD_ANSWER
@@ -273,7 +273,7 @@ def world(store: Store) -> LibraryWorld:
 
 
 def test_a_good_file_goes_the_same_way_as_the_api(world: LibraryWorld, write: Write) -> None:
-    """Issue text: the same service, lock and checks; stale rows go, its end is its proof."""
+    """The same service, lock and checks; stale rows go, its end is its proof."""
     report = world.ingest(CsvSnapshot(write(csv_text(ROWS[1:]), "cp949")), allow_shrink=True)
     assert (report.status, report.reason) == ("SUCCESS", None)
     assert (report.fetched, report.changed, report.deactivated) == (24, 0, 6)
@@ -321,7 +321,7 @@ def test_lines_left_out_keep_every_stale_row_active(world: LibraryWorld, write: 
 
 
 def test_a_file_that_is_not_such_a_csv_changes_nothing(world: LibraryWorld, write: Write) -> None:
-    """Issue text: FAILED with its reason, whatever is allowed; a missing file too."""
+    """FAILED with its reason, whatever is allowed; a missing file too."""
     before = world.register()
     refused = [(content, LibraryFailure.BAD_ANSWER) for content in REFUSED.values()]
     for content, kind in [*refused, (None, LibraryFailure.CONFIGURATION)]:

@@ -271,7 +271,7 @@ def changing_total() -> list[LibraryPage | Exception]:
 def test_a_snapshot_that_moved_is_read_again_once(
     loaded: LibraryWorld, moved: list[LibraryPage | Exception]
 ) -> None:
-    """Issue text: `fetched` counts the last reading only; the second time it fails."""
+    """`fetched` counts the last reading only; the second time it fails."""
     rows = library_rows(range(101))
     snapshot = ServedSnapshot([moved, pages_of(rows, 40)])
     report = loaded.ingest(snapshot)
@@ -319,7 +319,7 @@ def test_keys_that_every_reading_repeats_are_the_sources_own(loaded: LibraryWorl
 def test_a_source_that_fails_ends_the_run_with_its_class(
     loaded: LibraryWorld, kind: LibraryFailure
 ) -> None:
-    """Issue text: only the class "try later" may be started again the same day; no retry inside."""
+    """Only the class "try later" may be started again the same day; no retry inside."""
     before = loaded.register()
     pages = pages_of(library_rows(BEFORE, edition=1), 40)
     snapshot = ServedSnapshot([[*pages[:2], LibraryReadFailed(kind, "the portal is away")]])
@@ -383,7 +383,7 @@ def test_a_lock_lost_before_the_stale_step_is_committed_deactivates_nothing(
 def test_a_lost_answer_to_the_last_commit_is_a_success(
     store: Store, loaded: LibraryWorld, database_server: PrivateServer
 ) -> None:
-    """Acceptance 10: the run's own row tells that the work is stored."""
+    """The run's own row tells that the work is stored."""
     assert database_server.port is not None
     with DatabaseProxy(database_server.port) as proxy:
         behind = LibraryWorld(store, proxy.url(store.url))

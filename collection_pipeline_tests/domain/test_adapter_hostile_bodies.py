@@ -122,7 +122,7 @@ def test_a_dropped_list_key_is_never_an_empty_list() -> None:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_key_that_stands_twice_is_refused(name: str) -> None:
-    """R10, acceptance 14: the last of two lists would hide the rows of the first."""
+    """R10: the last of two lists would hide the rows of the first."""
     platform, condition, body = LISTS[name]
     adapter = REGISTRY[platform]
     text = json.dumps(body, ensure_ascii=False)

@@ -138,7 +138,7 @@ def test_a_left_out_next_is_the_end_only_behind_a_page_that_is_not_full() -> Non
     ],
 )
 def test_a_link_that_would_hide_rows_is_refused(link: str, reason: str) -> None:
-    """R28, acceptance 14: what it skips or filters away would be missed, and closed in the end."""
+    """R28: what it skips or filters away would be missed, and closed in the end."""
     page = read(wanted_page([wanted_chaos_row(1)], CHAOS_PATH + link))
     assert page.next_position is None
     assert page.refused_link is not None

@@ -134,7 +134,7 @@ def test_completeness_equals_exact_integer_arithmetic(
 def test_an_empty_page_before_rows_proves_nothing_about_what_it_hides(
     pages: list[str], is_complete: bool
 ) -> None:
-    """R23, acceptance 14: reading goes on, but the end closes nothing."""
+    """R23: reading goes on, but the end closes nothing."""
     progress = CollectionProgress()
     for page in pages:
         progress = CollectionProgress.decoded(progress.after_page(list(page)).encoded())

@@ -35,7 +35,7 @@ def test_a_server_that_is_found_is_of_the_kind_that_was_asked_for() -> None:
 
 
 def test_a_mysqld_that_is_mariadb_is_not_taken_for_mysql(bare_machine: Path) -> None:
-    """A suite that claims MySQL must not run on MariaDB (acceptance 5)."""
+    """A suite that claims MySQL must not run on MariaDB."""
     says = "mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
     _program(bare_machine, "mysqld", says)
 
@@ -64,7 +64,7 @@ def test_a_broken_program_counts_as_no_server(bare_machine: Path) -> None:
 
 @pytest.mark.usefixtures("bare_machine")
 def test_a_machine_without_any_server_is_told_what_to_install() -> None:
-    """One sentence, with the package's name and the other way out (acceptance 5)."""
+    """One sentence, with the package's name and the other way out."""
     with pytest.raises(
         ServerMissing, match=r"install .*mysql-server-core .*COLLECTION_DATABASE_URL"
     ):

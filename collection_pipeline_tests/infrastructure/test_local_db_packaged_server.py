@@ -119,6 +119,6 @@ def test_the_first_kind_that_the_suites_have_is_taken(
 
 @pytest.mark.usefixtures("archive")
 def test_a_suite_without_mysql_is_an_error_of_its_own(tmp_path: Path) -> None:
-    """MariaDB never stands in where MySQL was asked for (acceptance 5)."""
+    """MariaDB never stands in where MySQL was asked for."""
     with pytest.raises(PackageSourcesMissing, match="mysql"):
         unstable_server("mysql", tmp_path)

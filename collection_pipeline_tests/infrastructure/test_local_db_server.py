@@ -34,7 +34,7 @@ def _scalar(url: str, statement: str) -> object:
 
 
 def test_the_suite_talks_to_the_server_that_it_claims(database_url: str) -> None:
-    """The run's own server says which it is (acceptance 5)."""
+    """The run's own server says which it is."""
     version = str(_scalar(database_url, "SELECT VERSION()"))
 
     assert ("MariaDB" in version) == (wanted_kind() == "mariadb")

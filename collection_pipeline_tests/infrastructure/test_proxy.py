@@ -1,4 +1,4 @@
-"""The proxy breaks the line where it says, and nowhere else (acceptance 10 and 11 rest on it)."""
+"""The proxy breaks the line where it says, and nowhere else."""
 
 import contextlib
 import threading
@@ -89,7 +89,7 @@ def test_a_commit_lost_on_its_way_stores_nothing(
 def test_a_commit_whose_answer_is_lost_is_stored(
     proxy: DatabaseProxy, through: sa.Engine, direct: sa.Engine
 ) -> None:
-    """The same error 2013 for the client, but the rows are there (acceptance 10)."""
+    """The same error 2013 for the client, but the rows are there."""
     struck = proxy.lose_next_commit_answer()
 
     with pytest.raises(sa.exc.OperationalError) as caught:
@@ -137,7 +137,7 @@ def test_the_word_of_a_rolled_back_transaction_is_forgotten(
 def test_a_silent_line_accepts_and_never_answers(
     proxy: DatabaseProxy, through: sa.Engine, direct: sa.Engine
 ) -> None:
-    """Old and new connections end in the client's own timeout (acceptance 11)."""
+    """Old and new connections end in the client's own timeout."""
     with through.connect() as old, contextlib.suppress(sa.exc.OperationalError):
         proxy.go_silent()
         with pytest.raises(sa.exc.OperationalError, match="timed out"):

@@ -1,4 +1,4 @@
-"""The simulator's bodies have the shapes of the platforms' wire contracts (acceptance 4)."""
+"""The simulator's bodies have the shapes of the platforms' wire contracts."""
 
 import gzip
 import json

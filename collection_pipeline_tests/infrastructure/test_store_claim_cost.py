@@ -24,7 +24,7 @@ MOST_LOCKS = 8
 def test_every_locking_statement_of_a_slice_finds_its_rows_by_a_key(
     store: Store, other: Store, rows: int
 ) -> None:
-    """Acceptance 9: claim, renewal and the end of a slice, explained at 3 and 100,000 rows."""
+    """Claim, renewal and the end of a slice, explained at 3 and 100,000 rows."""
     fill_queue(store, rows)
     with listening(store.engine) as heard:
         claimed = store.claim()
@@ -63,7 +63,7 @@ def test_candidates_are_read_in_index_order(store: Store, other: Store, rows: in
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_a_claim_locks_only_what_it_takes(store: Store, other: Store, rows: int) -> None:
-    """Acceptance 9: counted by the server while the claim's transaction is open."""
+    """Counted by the server while the claim's transaction is open."""
     fill_queue(store, rows)
     locked = rows_locked(store, other, store.claim, f"UPDATE {CYCLES}")
     assert 3 <= locked <= MOST_LOCKS

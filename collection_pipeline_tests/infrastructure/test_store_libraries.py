@@ -84,7 +84,7 @@ def test_all_28_columns_come_back_as_they_were_typed(store: Store) -> None:
 
 
 def test_what_does_not_parse_is_kept_as_sent_and_named(store: Store) -> None:
-    """Issue text: nothing is dropped; hostile texts are no error of the database."""
+    """Nothing is dropped; hostile texts are no error of the database."""
     hostile = "\x00" + "가" * 70_000 + "\ud800😀"
     row = library_row(1, seat_count="약 30석", homepage_url=hostile)
     stored(store, 1, [row])
@@ -118,7 +118,7 @@ def writes_to(noted: Statements, table: str) -> list[str]:
 
 
 def test_a_changed_row_is_rewritten_and_leaves_one_history_row_a_field(store: Store) -> None:
-    """Issue text: old and new text, who changed it and when; neighbours are not touched."""
+    """Old and new text, who changed it and when; neighbours are not touched."""
     stored(store, 1, library_rows(range(5)))
     before = {row["library_name"]: row for row in libraries(store)}
     edited = library_row(3, closed_days="연중무휴", saturday_closes_at="", latitude="37.5")

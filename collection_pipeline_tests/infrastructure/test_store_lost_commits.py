@@ -50,7 +50,7 @@ def test_a_slice_whose_commit_was_lost_on_its_way_is_stored_once(
 def test_a_slice_whose_commits_answer_was_lost_is_stored_once(
     store: Store, behind_proxy: Store, proxy: DatabaseProxy
 ) -> None:
-    """R19a, acceptance 10: the slice row says that it was stored; the result is the one stored."""
+    """R19a: the slice row says that it was stored; the result is the one stored."""
     store.due_cycle()
     claimed = behind_proxy.claim()
     struck = proxy.lose_next_commit_answer(containing="collection_slices")

@@ -42,7 +42,7 @@ def closing_columns(store: Store) -> list[dict[str, Any]]:
 def test_an_unsafe_end_closes_nothing(
     store: Store, yesterdays: int, end: Callable[[Store], None]
 ) -> None:
-    """I4, acceptance 15: the missed and closed columns are equal to before."""
+    """I4: the missed and closed columns are equal to before."""
     store.add_cycle(yesterdays)
     before = closing_columns(store)
     end(store)

@@ -175,7 +175,7 @@ def test_a_posting_that_is_sighted_meanwhile_keeps_its_body(store: Store, other:
 
 @pytest.mark.parametrize("rows", [3, MANY])
 def test_trimming_locks_and_reads_only_its_chunk(store: Store, other: Store, rows: int) -> None:
-    """Acceptance 9: among closed postings of which all but three are young or trimmed already."""
+    """Among closed postings of which all but three are young or trimmed already."""
     source = store.add_source()
     with store.engine.begin() as connection:
         for first in range(0, rows, CHUNK_ROWS):

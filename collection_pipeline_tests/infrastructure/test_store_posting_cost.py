@@ -85,7 +85,7 @@ def test_a_page_reads_no_more_rows_of_a_large_catalogue(store: Store) -> None:
 
 
 def test_a_page_locks_no_more_than_its_rows(store: Store, other: Store) -> None:
-    """Acceptance 9: a slice of 100 rows in a catalogue of 100,000."""
+    """A slice of 100 rows in a catalogue of 100,000."""
     claimed, ids = page_of_a_known_catalogue(store, MANY)
 
     def storing() -> Any:
@@ -96,7 +96,7 @@ def test_a_page_locks_no_more_than_its_rows(store: Store, other: Store) -> None:
 
 @pytest.mark.parametrize("rows", [3, MANY])
 def test_preparation_locks_its_chunk_by_primary_key(store: Store, other: Store, rows: int) -> None:
-    """Acceptance 9: the chunk's rows, not all that are NOT_STARTED."""
+    """The chunk's rows, not all that are NOT_STARTED."""
     fill_queue(store, rows)
     store.write(
         f"UPDATE {CYCLES} SET cycle_status = 'NOT_STARTED', next_eligible_at = NULL, "

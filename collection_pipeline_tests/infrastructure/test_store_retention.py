@@ -107,7 +107,7 @@ def test_rows_go_the_moment_that_they_are_too_old(store: Store, aged: AgedRows) 
 def test_a_pass_locks_its_chunk_and_waits_for_no_writer(
     store: Store, other: Store, aged: AgedRows
 ) -> None:
-    """Acceptance 9, at three rows, where the server would rather walk the table."""
+    """At three rows, where the server would rather walk the table."""
     edge, step = AGED[aged]
     add_rows(store, aged, edge - step)
     add_rows(store, aged, edge + 2 * step)
@@ -120,7 +120,7 @@ def test_a_pass_locks_its_chunk_and_waits_for_no_writer(
 
 
 def test_a_chunk_of_a_large_table_locks_and_reads_only_itself(store: Store, other: Store) -> None:
-    """Acceptance 9: 100,000 slices, of which half a percent is due."""
+    """100,000 slices, of which half a percent is due."""
     add_rows(store, OLD_SLICES, NOON, rows=MANY)
     add_rows(store, OLD_SLICES, NOON - HISTORY - ONE_DAY, rows=passes.CHUNK_ROWS)
     with store.engine.connect() as connection:

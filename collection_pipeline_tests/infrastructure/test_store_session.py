@@ -46,7 +46,7 @@ KEY_TABLES: dict[str, dict[str, object]] = {
 
 
 def test_the_run_talks_to_the_server_it_claims(store: Store) -> None:
-    """Acceptance 5: VERSION() decides, not the name of the program."""
+    """VERSION() decides, not the name of the program."""
     assert ("MariaDB" in store.value("SELECT VERSION()")) == (wanted_kind() == "mariadb")
 
 

@@ -87,7 +87,7 @@ CRONJOB: tuple[Change, ...] = (
     ("pod-repeats", "backoffLimit: 0", "backoffLimit: 6", "the CronJob repeats nothing"),
     ("pod-restarts", "Policy: Never", "Policy: OnFailure", "the CronJob repeats nothing"),
     ("pod-endless", "activeDeadline", "otherDeadline", "the CronJob ends in time"),
-    ("pod-latest", "pipeline:0.1.0", "pipeline:latest", "the CronJob runs the documented command"),
+    ("pod-latest", "pipeline:0.2.0", "pipeline:latest", "the CronJob runs the documented command"),
     ("pod-source", '"library", "', '"csv", "', "the CronJob runs the documented command"),
     ("pod-plain", "key: library-service-key", "value: k", POD_SECRETS),
     ("pod-third", "env:\n", "envFrom: []\n              env:\n", POD_SECRETS),

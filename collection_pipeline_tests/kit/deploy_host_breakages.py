@@ -50,7 +50,7 @@ COMPOSE: tuple[Change, ...] = (
     ("other-server", "mysql:8.4.7", "mysql:9.7.1", "Compose's images are pinned"),
     (
         "any-release",
-        "collection-pipeline:0.1.0",
+        "collection-pipeline:0.2.0",
         "collection-pipeline:latest",
         "Compose's images are pinned",
     ),
@@ -143,7 +143,7 @@ CONFIGURATION: tuple[Change, ...] = (
     ),
     (
         "run-image",
-        "job_image: collection-pipeline:0.1.0",
+        "job_image: collection-pipeline:0.2.0",
         "job_image: collection-pipeline:0.0.9",
         "Kubernetes' images are pinned",
     ),

@@ -216,7 +216,7 @@ def judged(stack: Stack, source_id: int) -> dict[str, dict[str, Any]]:
 def assert_nothing_was_judged(
     before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]]
 ) -> None:
-    """I4 and acceptance 15: unsighted postings are as before, sighted ones are open."""
+    """I4: unsighted postings are as before, sighted ones are open."""
     as_new = {"status": "OPEN", "status_reason": None, "missed_count": 0, "closed_at": None}
     assert set(before) <= set(after), "R32: postings vanished"
     for key, now in after.items():

@@ -59,7 +59,7 @@ def jobs(repository: dg.RepositoryDefinition) -> list[dg.JobDefinition]:
 
 
 def test_the_definitions_load_and_validate() -> None:
-    """Acceptance: a misspelt resource or configuration fails here, not at midnight."""
+    """A misspelt resource or configuration fails here, not at midnight."""
     dg.Definitions.validate_loadable(defs)
 
 

@@ -86,7 +86,7 @@ def test_every_link_of_a_description_leads_somewhere() -> None:
     ],
 )
 def test_the_walk_finds_what_is_missing(change: dict[str, object], complaint: str) -> None:
-    """Acceptance: a walk that finds nothing would prove nothing."""
+    """A walk that finds nothing would prove nothing."""
     whole = Shown(
         "job example",
         "Does something.\n\n**If a run fails:** docs/runbook.md#ticks_on_time.",
@@ -101,5 +101,5 @@ def test_the_walk_finds_what_is_missing(change: dict[str, object], complaint: st
 
 @pytest.mark.parametrize("link", ["docs/runbook.md#no_such_alarm", "docs/nowhere.md"])
 def test_the_walk_finds_a_dead_link(link: str) -> None:
-    """Acceptance: as above."""
+    """As above."""
     assert dead_links_of(Shown("job example", f"See {link}."))

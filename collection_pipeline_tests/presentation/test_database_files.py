@@ -98,7 +98,7 @@ def test_no_private_server_is_started_beside_a_named_one(
 
 
 def test_dagster_says_which_setting_is_missing(tmp_path: Path) -> None:
-    """Acceptance: one sentence that names both variables."""
+    """One sentence that names both variables."""
     environment = dagster_environment({}, "", tmp_path)
     del environment[DAGSTER]
     log = tmp_path / "log"

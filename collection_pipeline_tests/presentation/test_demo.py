@@ -1,4 +1,4 @@
-"""The demo checks its own figures (acceptance 8).
+"""The demo checks its own figures.
 
 The commands themselves, with all their processes, run in ``test_outbound_connections``.
 """
@@ -78,7 +78,7 @@ def _checked(stack: Stack, found: Counter[str] = RUNS) -> int:
 
 
 def test_true_figures_are_all_compared(three_days: Stack) -> None:
-    """Acceptance 8: runs, states, pages, details, postings; open, missed and closed."""
+    """Runs, states, pages, details, postings; open, missed and closed."""
     per_day = len(SOURCES) * 4
     assert _checked(three_days) == 1 + 3 * per_day + 3 + 1
 
@@ -99,7 +99,7 @@ FALSE_FIGURES = {
 
 @pytest.mark.parametrize("changed", FALSE_FIGURES)
 def test_one_false_figure_ends_the_demo(three_days: Stack, changed: str) -> None:
-    """Acceptance 8: any table that differs from what the simulator served is an error."""
+    """Any table that differs from what the simulator served is an error."""
     (board,) = [one for one, key in three_days.sources.items() if key[1] == "board"]
     statement = FALSE_FIGURES[changed]
     values = {"board": board} if ":board" in statement else {}
@@ -109,7 +109,7 @@ def test_one_false_figure_ends_the_demo(three_days: Stack, changed: str) -> None
 
 
 def test_a_request_that_nobody_counted_ends_the_demo(three_days: Stack) -> None:
-    """Acceptance 8, I8: the simulator's log has one page more than the cycle says."""
+    """I8: the simulator's log has one page more than the cycle says."""
     address = three_days.simulator.exports()["COLLECTION_GREENHOUSE_BASE_URL"]
     urllib.request.urlopen(f"{address}/v1/boards/board/jobs?content=true", timeout=5).close()
     with pytest.raises(DemoDiffers, match="list pages"):
@@ -117,7 +117,7 @@ def test_a_request_that_nobody_counted_ends_the_demo(three_days: Stack) -> None:
 
 
 def test_a_snapshot_that_tells_another_story_ends_the_demo(three_days: Stack) -> None:
-    """Acceptance 8, R36: where `sla_snapshot` ran, each day was captured as it had to end."""
+    """R36: where `sla_snapshot` ran, each day was captured as it had to end."""
     executed = RUNS + Counter({"sla_snapshot": 3})
     days = [three_days.day(number) for number in (1, 2, 3)]
     with pytest.raises(DemoDiffers, match="snapshot"):
@@ -125,13 +125,13 @@ def test_a_snapshot_that_tells_another_story_ends_the_demo(three_days: Stack) ->
 
 
 def test_a_run_that_dagster_does_not_know_ends_the_demo(three_days: Stack) -> None:
-    """Acceptance 8: the days are Dagster runs, by Dagster's own table."""
+    """The days are Dagster runs, by Dagster's own table."""
     with pytest.raises(DemoDiffers, match="successful Dagster runs of collection_dispatch"):
         _checked(three_days, Counter({"collection_dispatch": 2}))
 
 
 def test_the_table_shows_each_sources_standing(three_days: Stack) -> None:
-    """Acceptance 8: what is printed is what is in the tables."""
+    """What is printed is what is in the tables."""
     console = Console(width=200, record=True, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
     console.print(standing_table(standings(_demo_stack(three_days), three_days.day(3)), 200))
     console.file.close()
@@ -142,7 +142,7 @@ def test_the_table_shows_each_sources_standing(three_days: Stack) -> None:
 
 
 def test_days_follow_each_other() -> None:
-    """Acceptance 8: three run dates in a row."""
+    """Three run dates in a row."""
     assert simulated_days(date(2026, 12, 31)) == [
         date(2026, 12, 31),
         date(2027, 1, 1),
@@ -151,7 +151,7 @@ def test_days_follow_each_other() -> None:
 
 
 def test_a_dagster_run_that_fails_ends_the_demo(three_days: Stack, tmp_path: Path) -> None:
-    """Acceptance 8: a job that ends badly is no day; the message names its log."""
+    """A job that ends badly is no day; the message names its log."""
     stack = _demo_stack(three_days, tmp_path)
     environment = {
         **dagster_environment(three_days.environment, "mysql+pymysql://127.0.0.1:1/d", ROOT)

@@ -65,7 +65,7 @@ def test_a_dagster_database_without_tables_has_no_daemon(idle: Store, database_u
 def test_a_silent_dagster_database_delays_nothing(
     idle: Store, dagster_url: str, database_server: PrivateServer
 ) -> None:
-    """Acceptance 11: the queue is fit, the daemon cannot be seen to work."""
+    """The queue is fit, the daemon cannot be seen to work."""
     assert database_server.port is not None
     with DatabaseProxy(database_server.port) as line:
         line.go_silent()

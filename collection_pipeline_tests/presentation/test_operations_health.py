@@ -1,4 +1,4 @@
-"""``/healthz``: what is fit and what is not, within two seconds whatever hangs (acceptance 11)."""
+"""``/healthz``: what is fit and what is not, within two seconds whatever hangs."""
 
 import asyncio
 import threading
@@ -258,7 +258,7 @@ def line(database_server: PrivateServer) -> Iterator[DatabaseProxy]:
 def test_a_silent_database_is_told_within_two_seconds(
     idle: Store, line: DatabaseProxy, is_connected: bool
 ) -> None:
-    """Acceptance 11: it accepts and says nothing, to an open connection and to a new one."""
+    """It accepts and says nothing, to an open connection and to a new one."""
     with opened_operations(line.url(idle.url)) as operations:
         if is_connected:
             assert operations.health()[0] == 200
@@ -275,7 +275,7 @@ def test_a_silent_database_is_told_within_two_seconds(
 def test_requests_that_hang_take_nothing_from_the_health_check(
     idle: Store, line: DatabaseProxy
 ) -> None:
-    """Acceptance 11: 50 requests wait for a silent database, and 10 checks come besides.
+    """50 requests wait for a silent database, and 10 checks come besides.
 
     Checks do not pile up either: one connection serves them all.
     """
@@ -314,7 +314,7 @@ def test_readers_that_hold_every_connection_do_not_make_it_unfit(idle: Store) ->
 
 
 def test_a_question_that_hangs_is_asked_once() -> None:
-    """Acceptance 11: callers who come meanwhile wait for its answer, none asks again."""
+    """Callers who come meanwhile wait for its answer, none asks again."""
     asked: list[int] = []
     hanging = threading.Event()
 

@@ -78,7 +78,7 @@ class BentDay:
 def test_bent_days_never_judge_what_they_lost_and_a_clean_day_heals_them(
     store_url: str, seed: int
 ) -> None:
-    """R10, R23a, R32, I4, acceptance 14 and 15."""
+    """R10, R23a, R32, I4."""
     keys = {str(FIRST_KEY + number): form for number, form in enumerate(sorted(FORMS * SEARCHES))}
     catalogues = [
         source(platform_of(form), key, ROWS, changes=CHANGES) for key, form in keys.items()

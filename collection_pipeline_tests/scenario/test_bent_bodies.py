@@ -1,4 +1,4 @@
-"""Fuzzing with an oracle: a bent body never closes a posting that is still there (acceptance 14).
+"""Fuzzing with an oracle: a bent body never closes a posting that is still there.
 
 The platform's catalogue is the oracle. Only platforms that state a total can be judged so: where
 there is none, a list without some of its rows is a shorter list, whoever reads it.
