@@ -11,7 +11,7 @@ from collection_pipeline_tests.kit.simulator_calls import source
 from collection_pipeline_tests.kit.stack import wait_until
 from collection_pipeline_tests.scenario.conftest import OpenStack
 
-HELD_SECONDS = 1.5
+HELD_SECONDS = 3.0
 
 
 def test_a_slice_over_midnight_stores_what_it_has_and_is_never_claimed_again(
