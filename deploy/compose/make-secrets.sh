@@ -8,6 +8,9 @@
 set -eu
 folder=${1:-/etc/collection-pipeline/secrets}
 host=${2:-mysql}
+# Beside the folder of secrets stand files that every service reads.
+umask 022
+mkdir -p "$(dirname "$folder")"
 umask 077
 mkdir -p "$folder"
 chmod 700 "$folder"
