@@ -236,7 +236,11 @@ def test_a_missing_or_foreign_file_is_refused(cli: CommandLine, tmp_path: Path) 
     """Spec section 3: exit code 2; a file that is not UTF-8 could only be guessed at."""
     foreign = tmp_path / "euc-kr.csv"
     foreign.write_bytes("platform,label\ngreenhouse,한글\n".encode("euc-kr"))
-    for path in (foreign, tmp_path / "missing.csv"):
+    for path, why in (
+        (foreign, "UTF-8"),
+        (tmp_path / "missing.csv", "No such file"),
+        (tmp_path, "Is a directory"),
+    ):
         refused = cli("sources", "import", path)
         assert refused.code == 2
-        assert "UTF-8" in refused.sentence
+        assert why in refused.sentence
