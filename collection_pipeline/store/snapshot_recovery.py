@@ -27,6 +27,7 @@ from collection_pipeline.store.snapshot_capture import (
 
 TICKS_BEFORE = timedelta(minutes=10)
 """A tick that started so long before the cutoff still says that the daemon was at work."""
+LONGEST_UPTIME_SECONDS = 100 * 365 * 86_400
 
 
 def close_without_capture(
@@ -128,8 +129,12 @@ def _tick(connection: Connection, since: datetime, until: datetime) -> datetime 
 
 
 def _server_start(connection: Connection, clock: DatabaseClock) -> datetime | None:
-    """When the database server started; ``None`` while time is simulated."""
+    """When the database server started; ``None`` while time is simulated or went back."""
     if clock.is_simulated(connection):
         return None
     row = connection.execute(text("SHOW GLOBAL STATUS LIKE 'Uptime'")).one()
-    return clock.now(connection) - timedelta(seconds=int(row[1]))
+    seconds = int(row[1])
+    if seconds > LONGEST_UPTIME_SECONDS:
+        # MariaDB counts by the session's clock: one set back before the start gives a huge number.
+        return None
+    return clock.now(connection) - timedelta(seconds=seconds)

@@ -199,7 +199,8 @@ def test_trimming_locks_and_reads_only_its_chunk(store: Store, other: Store, row
     assert store.value("SELECT COUNT(raw_list) FROM job_postings") == 0
     finding, locking = heard.on("SELECT", "job_postings")[:2]
     (found,) = plan_of(store, *finding)
-    assert found["key"] == "ix_job_postings_untrimmed" and int(found["rows"]) <= 4
+    # The server's guess: it may count closed neighbours of a small table twice.
+    assert found["key"] == "ix_job_postings_untrimmed" and int(found["rows"]) <= 3 * 2 + 1
     assert "filesort" not in (found["Extra"] or "")
     assert [step["key"] for step in plan_of(store, *locking)] == ["PRIMARY"]
     (trimming,) = heard.on("UPDATE job_postings FORCE")
