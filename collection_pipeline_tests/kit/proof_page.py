@@ -45,14 +45,10 @@ def gathered(lines: Iterable[str]) -> dict[tuple[str, str], Figures]:
 
 def table(found: dict[tuple[str, str], Figures]) -> str:
     """Markdown: a row for each promise and server."""
-    lines = ["| tried | server | tries | found |", "| --- | --- | --- | --- |"]
-    for (promise, server), figures in sorted(found.items()):
-        others = ", ".join(
-            f"{name.replace('_', ' ')} {figure:,}"
-            for name, figure in figures.items()
-            if name != "tries"
-        )
-        lines.append(f"| {promise} | {server} | {figures.get('tries', 0):,} | {others} |")
+    lines = ["| tried | server | counted |", "| --- | --- | --- |"]
+    for (promise, server), figures in sorted(found.items(), key=lambda one: one[0][0].lower()):
+        counted = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in figures.items())
+        lines.append(f"| {promise} | {server} | {counted} |")
     return "\n".join(lines)
 
 
