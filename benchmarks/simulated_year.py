@@ -52,7 +52,7 @@ def main() -> None:
         for number in range(1, arguments.days + 1):
             ticks[_pass_day(stack, number)] += 1
             if is_measured(number, arguments.days):
-                stack.run(lambda connection, day=number: growth.measure(connection, day))  # type: ignore[misc]
+                stack.run(lambda connection, day=number: growth.measure(connection, day))  # type: ignore[misc]  # bound at once
                 print(f"day {number}: {time.monotonic() - began:,.0f} s", flush=True)
         print("\n".join(growth.lines()))
         print(f"ticks a day that found work: {dict(sorted(ticks.items()))}")

@@ -134,7 +134,7 @@ def _showing_a_failure(context: dg.OpExecutionContext) -> Iterator[None]:
     """Also whatever ends the ingest early leaves its outcome."""
     try:
         yield
-    except Exception:
+    except Exception:  # whatever it is, it goes on; only the tag is set on the way
         _show_outcome(context, IngestStatus.FAILED)
         raise
 

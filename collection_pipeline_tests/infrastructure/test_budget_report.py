@@ -67,7 +67,7 @@ def test_every_kind_of_day_is_counted_for_its_source_and_platform(store: Store) 
     before = store.tables()
     report = _report(store)
     assert store.tables() == before
-    (one,) = [row for row in report.document()["sources"] if row["job_source_id"] == board]  # type: ignore[attr-defined]
+    (one,) = [row for row in report.document()["sources"] if row["job_source_id"] == board]  # type: ignore[attr-defined]  # plain JSON
     assert {name: one[name] for name in one if name.endswith("_days")} == {
         "complete_days": 1,
         "exhausted_days": 1,
@@ -85,7 +85,7 @@ def test_every_kind_of_day_is_counted_for_its_source_and_platform(store: Store) 
     assert (one["seconds_waited"], one["rate_limited"], one["detail_failures"]) == (19.8, 1, 3)
     assert one["failures"] == "TIMEOUT 2, HTTP_5XX 1"
     assert (one["exhausted_share"], one["exhausted_detail_requests"]) == (0.125, 1)
-    platforms = {row["platform"]: row for row in report.document()["platforms"]}  # type: ignore[attr-defined]
+    platforms = {row["platform"]: row for row in report.document()["platforms"]}  # type: ignore[attr-defined]  # plain JSON
     assert platforms["greenhouse"]["failures"] == "TIMEOUT 2, HTTP_5XX 1"
     assert platforms["saramin"]["exhausted_share"] == 1
     assert (platforms["saramin"]["exhausted_list_pages"], platforms["saramin"]["sources"]) == (1, 1)
@@ -156,8 +156,8 @@ def test_one_lucky_day_proposes_nothing(store: Store) -> None:
     assert (pages.kind, pages.proposed, pages.usable) == ("keep", 50, 1)
     assert "the best has 1" in pages.reasoning
     unusable = report.document()["unusable_days"]
-    assert len(unusable) == 9  # type: ignore[arg-type]
-    assert {(row["kind"], row["sources"]) for row in unusable} == {("failed", 1)}  # type: ignore[attr-defined]
+    assert len(unusable) == 9  # type: ignore[arg-type]  # plain JSON
+    assert {(row["kind"], row["sources"]) for row in unusable} == {("failed", 1)}  # type: ignore[attr-defined]  # plain JSON
     assert len(report.days_without_cycles) == 18
     lines = days_not_usable(report)
     assert (lines[0], len(lines)) == (f"{DAY - timedelta(days=2)}: failed, 1 source(s)", 27)
@@ -236,7 +236,7 @@ def test_no_data_is_said_and_proposes_nothing(store: Store, sources: int) -> Non
     assert len(report.days_without_cycles) == 3
     assert [one.kind for one in report.budgets] == ["keep"] * 3 * sources
     assert [one.proposed for one in report.budgets] == [50, 5000, 300] * sources
-    assert all(row["exhausted_share"] is None for row in report.document()["platforms"])  # type: ignore[attr-defined]
+    assert all(row["exhausted_share"] is None for row in report.document()["platforms"])  # type: ignore[attr-defined]  # plain JSON
 
 
 def test_days_of_a_deleted_source_and_of_the_keys_quota_are_counted(store: Store) -> None:

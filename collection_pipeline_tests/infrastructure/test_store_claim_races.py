@@ -173,7 +173,7 @@ def test_many_processes_claim_every_cycle_once(open_store: OpenStore) -> None:
     ids = [store.due_cycle(host=f"{number % 3}.test") for number in range(24)]
     many = [open_store() for _ in range(6)]
     with rivals() as start:
-        got = [start(lambda one=one: claimed_ids(one, max_leases_per_host=99)) for one in many]  # type: ignore[misc]
+        got = [start(lambda one=one: claimed_ids(one, max_leases_per_host=99)) for one in many]  # type: ignore[misc]  # bound at once
         found = [cycle_id for one in got for cycle_id in one.result(PATIENCE_SECONDS)]
     assert sorted(found) == ids
 

@@ -68,7 +68,7 @@ def claiming(store: Store, _cycle_id: int, _day: date) -> datetime:
 def reserving(store: Store, _cycle_id: int, _day: date) -> datetime:
     """Reserves a moment of the host."""
     store.throttle.reserve(HOST, 1000.0, 0.5)
-    return store.row("SELECT updated_at AS at FROM external_request_host_limits")["at"]  # type: ignore[no-any-return]
+    return store.row("SELECT updated_at AS at FROM external_request_host_limits")["at"]  # type: ignore[no-any-return]  # an instant
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_a_switched_off_source_is_neither_prepared_nor_failed(store: Store) -> N
             connection,
             source_id,
             active=True,
-            now=store.now or DAY,  # type: ignore[arg-type]
+            now=store.now or DAY,  # type: ignore[arg-type]  # it has a time here
         )
     )
     assert prepared(store, cycle_id)

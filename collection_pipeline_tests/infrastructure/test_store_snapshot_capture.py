@@ -218,7 +218,7 @@ def test_a_fraction_of_a_millisecond_before_nine_is_before_nine(
 
 def jump_after_a_reading(store: Store, target: object) -> None:
     """The clock moves once the capture has found that it is too early."""
-    waiter = threading.Timer(0.05, lambda: jump_to(store, target))  # type: ignore[arg-type]
+    waiter = threading.Timer(0.05, lambda: jump_to(store, target))  # type: ignore[arg-type]  # its result is not asked for
     waiter.start()
 
 
@@ -279,7 +279,7 @@ def test_the_gates_session_waits_as_long_as_a_grant_may_be_in_time(
             "SHOW SESSION VARIABLES WHERE Variable_name IN"
             " ('transaction_isolation', 'tx_isolation')",
         ).one()[1]
-        seen.append(connection.connection.dbapi_connection._read_timeout)  # type: ignore[union-attr]
+        seen.append(connection.connection.dbapi_connection._read_timeout)  # type: ignore[union-attr]  # PyMySQL has no name for it
     engine.dispose()
     assert (lock_wait, idle, isolation) == (66, 20, "READ-COMMITTED")
     assert seen[0] > lock_wait

@@ -80,7 +80,7 @@ def test_instances_that_come_at_the_same_time_capture_once(
         return one.capture()
 
     with rivals() as start:
-        started = [start(lambda one=one: capturing(one)) for one in mornings]  # type: ignore[misc]
+        started = [start(lambda one=one: capturing(one)) for one in mornings]  # type: ignore[misc]  # bound at once
         reports = [one.result(PATIENCE_SECONDS) for one in started]
     assert sorted(report.captured_here for report in reports) == [False] * 3 + [True]
     assert {report.header for report in reports} == {reports[0].header}

@@ -229,7 +229,7 @@ def test_items_equal_the_cycles_at_the_captures_place_in_commit_order(
             own.gate.with_daily_write_gate(DAY, once)
 
     with rivals() as start:
-        running = [start(lambda one=one: writing(*one)) for one in writers]  # type: ignore[misc]
+        running = [start(lambda one=one: writing(*one)) for one in writers]  # type: ignore[misc]  # bound at once
         wait_for(lambda: all(before >= 10 for before, _ in written.values()))
         report = morning.capture(at=0.5)
         wait_for(lambda: all(later >= 10 for _, later in written.values()))

@@ -103,7 +103,7 @@ class Store:
         """Switches flags; both collection flags where none is named."""
         for name in names or (DISPATCH_FLAG, AGGREGATOR_FLAG):
             self.run(
-                lambda connection, name=name: FeatureFlags().set(  # type: ignore[misc]
+                lambda connection, name=name: FeatureFlags().set(  # type: ignore[misc]  # bound at once
                     connection, name, enabled=enabled, by="test", now=self.now or NOON
                 )
             )

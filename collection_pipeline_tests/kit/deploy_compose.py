@@ -7,8 +7,8 @@ from pathlib import Path
 import yaml
 
 # They ship no types.
-from check_jsonschema.builtin_schemas import get_builtin_schema  # type: ignore[import-untyped]
-from jsonschema import validators  # type: ignore[import-untyped]
+from check_jsonschema.builtin_schemas import get_builtin_schema
+from jsonschema import validators
 
 from collection_pipeline_tests.kit.deploy_compose_files import (
     SECRETS_FOLDER,

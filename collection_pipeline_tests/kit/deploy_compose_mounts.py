@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 # It ships no types.
-from docker.models.containers import _create_container_args  # type: ignore[import-untyped]
+from docker.models.containers import _create_container_args
 
 from collection_pipeline.settings import InvalidSetting, load_settings
 from collection_pipeline_tests.kit.deploy_compose_files import Compose

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 # It ships no types.
-import kubernetes_validate  # type: ignore[import-untyped]
+import kubernetes_validate
 import yaml
 
 from collection_pipeline_tests.kit.deploy_kubernetes_files import Body, Manifests

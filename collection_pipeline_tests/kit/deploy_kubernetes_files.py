@@ -14,7 +14,7 @@ from dagster_k8s.container_context import K8sContainerContext
 from dagster_k8s.job import construct_dagster_k8s_job
 
 # It ships no types.
-from kubernetes.client import ApiClient  # type: ignore[import-untyped]
+from kubernetes.client import ApiClient
 
 from collection_pipeline_tests.kit.deploy_dagster import launcher_data
 

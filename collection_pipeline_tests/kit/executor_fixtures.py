@@ -28,7 +28,7 @@ def with_secret(settings: Settings, secret: str) -> Settings:
 
 def get(base_url: str, path: str = "/jobs", **changes: object) -> PlatformRequest:
     """A request; ``changes`` are fields of ``PlatformRequest``."""
-    return dataclasses.replace(PlatformRequest(base_url, path), **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(PlatformRequest(base_url, path), **changes)  # type: ignore[arg-type]  # by name
 
 
 def failure_of(call: Callable[[], PlatformReply]) -> RequestFailed:

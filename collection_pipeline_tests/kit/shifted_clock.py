@@ -42,8 +42,8 @@ def shift_wall_clock(seconds: float) -> None:
 
     _shift_time_module(seconds)
     time.time_ns = lambda: right_ns() + int(seconds * 1e9)
-    datetime_module.datetime = WrongDateTime  # type: ignore[misc]
-    datetime_module.date = WrongDate  # type: ignore[misc]
+    datetime_module.datetime = WrongDateTime  # type: ignore[misc]  # meant
+    datetime_module.date = WrongDate  # type: ignore[misc]  # meant
 
 
 def wrong_by() -> list[float]:

@@ -151,7 +151,7 @@ class Stack:
         """Switches flags; both collection flags where none is named."""
         for name in names or (DISPATCH_FLAG, AGGREGATOR_FLAG):
             self.run(
-                lambda c, name=name: FeatureFlags().set(  # type: ignore[misc]
+                lambda c, name=name: FeatureFlags().set(  # type: ignore[misc]  # bound at once
                     c, name, enabled=enabled, by="test", now=self._clock.now(c)
                 )
             )

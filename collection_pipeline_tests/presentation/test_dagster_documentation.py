@@ -96,7 +96,7 @@ def test_the_walk_finds_what_is_missing(change: dict[str, object], complaint: st
         fields={"drain": "Go on."},
     )
     assert missing_from(whole) == [] and dead_links_of(whole) == []
-    assert any(complaint in sentence for sentence in missing_from(replace(whole, **change)))  # type: ignore[arg-type]
+    assert any(complaint in sentence for sentence in missing_from(replace(whole, **change)))  # type: ignore[arg-type]  # by name
 
 
 @pytest.mark.parametrize("link", ["docs/runbook.md#no_such_alarm", "docs/nowhere.md"])

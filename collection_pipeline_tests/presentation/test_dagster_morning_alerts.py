@@ -78,7 +78,7 @@ def test_the_hook_is_called_once_with_the_captured_morning(
     (item,) = morning.items
     assert (item.job_source_id, item.cycle_status) == (board, CycleStatus.NOT_STARTED)
     with pytest.raises(FrozenInstanceError):
-        morning.late_count = 0  # type: ignore[misc]
+        morning.late_count = 0  # type: ignore[misc]  # frozen: refused
     assert skip_reason(instance, SENSOR, asked.cursor)
 
 

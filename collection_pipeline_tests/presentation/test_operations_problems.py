@@ -174,7 +174,7 @@ def test_a_defect_is_a_problem_that_tells_nothing(
         def failing(*_: object) -> None:
             raise RuntimeError(HIDDEN)
 
-        operations.context.clock.now = failing  # type: ignore[method-assign,assignment]
+        operations.context.clock.now = failing  # type: ignore[method-assign,assignment]  # meant
         with caplog.at_level(logging.DEBUG):
             answer = operations.get(RUNS_PATH)
         the_problem(answer, 500)
@@ -190,7 +190,7 @@ def test_a_statement_that_the_server_refuses_is_a_defect(store: Store) -> None:
         def mistaken(connection: Connection) -> object:
             return connection.execute(text("SELECT nonsense nonsense nonsense"))
 
-        operations.context.clock.now = mistaken  # type: ignore[method-assign,assignment]
+        operations.context.clock.now = mistaken  # type: ignore[method-assign,assignment]  # meant
         the_problem(operations.get(RUNS_PATH), 500)
 
 

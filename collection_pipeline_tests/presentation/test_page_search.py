@@ -119,7 +119,7 @@ def test_walking_on_finds_each_posting_once(
     seen, place = [], None
     for _ in range(30):
         answer = store.run(
-            lambda c, place=place: find_postings(c, question, place, 4, UNCONFIRMED, NOON, 7)  # type: ignore[misc]
+            lambda c, place=place: find_postings(c, question, place, 4, UNCONFIRMED, NOON, 7)  # type: ignore[misc]  # bound at once
         )
         seen += [row.id for row in answer.rows]
         place = answer.next_after

@@ -126,7 +126,7 @@ def test_a_worker_whose_clock_is_an_hour_off_changes_nothing(
     begin = stack.now()
     frozen = {"crash_at": checkpoints.BEFORE_STORE, "crash_signal": signal.SIGSTOP}
 
-    with WorkerProcess(stack.environment, **frozen) as holder:  # type: ignore[arg-type]
+    with WorkerProcess(stack.environment, **frozen) as holder:  # type: ignore[arg-type]  # by name
         holder.wait_until_stopped()
         others = [stack.add("lever", f"site{one}-{one + 1}") for one in range(3)]
         environment = {**stack.environment, SHIFT_SECONDS: str(shift)}

@@ -136,7 +136,7 @@ def test_a_worker_frozen_inside_its_last_transaction_stores_nothing_once_the_ser
     source_id = stack.add("saramin", "backend")
     frozen = {"crash_at": checkpoints.BEFORE_COMMIT, "crash_signal": signal.SIGSTOP}
 
-    with WorkerProcess(stack.environment, **frozen) as worker:  # type: ignore[arg-type]
+    with WorkerProcess(stack.environment, **frozen) as worker:  # type: ignore[arg-type]  # by name
         worker.wait_until_stopped()
         (session,) = stack.rows(
             "SELECT p.id FROM information_schema.innodb_trx AS t JOIN"
@@ -163,12 +163,12 @@ def test_a_stale_worker_leaves_its_successor_alone(open_stack: OpenStack) -> Non
     source_id = stack.add("saramin", "backend")
     frozen = {"crash_at": checkpoints.BEFORE_STORE, "crash_signal": signal.SIGSTOP}
 
-    with WorkerProcess(stack.environment, **frozen) as stale:  # type: ignore[arg-type]
+    with WorkerProcess(stack.environment, **frozen) as stale:  # type: ignore[arg-type]  # by name
         stale.wait_until_stopped()
         stack.set_clock(2)
         assert stack.tick(drain=False).recovered == 1
         assert stack.end_of(source_id, 2) == ("PENDING", None)
-        with WorkerProcess(stack.environment, **frozen) as successor:  # type: ignore[arg-type]
+        with WorkerProcess(stack.environment, **frozen) as successor:  # type: ignore[arg-type]  # by name
             successor.wait_until_stopped()
             held = stack.tables(without=["collection_ticks"])
             stale.send(signal.SIGCONT)

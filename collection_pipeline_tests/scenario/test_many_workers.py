@@ -20,8 +20,8 @@ def drained_by_two(stack: Stack) -> list[dict[str, Any]]:
     """What two processes told that began together."""
     started = {"crash_at": STARTED, "crash_signal": signal.SIGSTOP}
     with (
-        WorkerProcess(stack.environment, **started) as one,  # type: ignore[arg-type]
-        WorkerProcess(stack.environment, **started) as other,  # type: ignore[arg-type]
+        WorkerProcess(stack.environment, **started) as one,  # type: ignore[arg-type]  # by name
+        WorkerProcess(stack.environment, **started) as other,  # type: ignore[arg-type]  # by name
     ):
         both = (one, other)
         for worker in both:

@@ -67,7 +67,7 @@ def waiting_captures(stack: Stack, count: int, **options: object) -> Iterator[li
     """Processes that have begun to wait for the cutoff; the clock stands some minutes ahead."""
     to_nine(stack, -240)
     with ExitStack() as opened:
-        made = [WorkerProcess(stack.environment, CAPTURE, **options) for _ in range(count)]  # type: ignore[arg-type]
+        made = [WorkerProcess(stack.environment, CAPTURE, **options) for _ in range(count)]  # type: ignore[arg-type]  # by name
         for process in made:
             opened.enter_context(process)
         wait_until("every process has begun", lambda: len(attempts(stack)) == count)
@@ -158,7 +158,7 @@ def test_a_writer_stopped_inside_its_transaction_delays_the_grant_not_the_truth(
     slow = stack.add("saramin", "slow")
     to_nine(stack, -30)
     frozen = {"crash_at": checkpoints.BEFORE_COMMIT, "crash_signal": signal.SIGSTOP}
-    with WorkerProcess(stack.environment, **frozen) as worker:  # type: ignore[arg-type]
+    with WorkerProcess(stack.environment, **frozen) as worker:  # type: ignore[arg-type]  # by name
         worker.wait_until_stopped()
         to_nine(stack, -0.5)
         with rivals() as start:

@@ -77,7 +77,7 @@ def read_facts(
     first = last - timedelta(days=days - 1)
     sources = transactions.run(source_rows)
     frames = [
-        days_frame(day, transactions.run(lambda connection, day=day: cycle_rows(connection, day)))  # type: ignore[misc]
+        days_frame(day, transactions.run(lambda connection, day=day: cycle_rows(connection, day)))  # type: ignore[misc]  # bound at once
         for day in dates_between(first, last)
     ]
     waits = [
@@ -85,7 +85,7 @@ def read_facts(
         # A slice that was stored after midnight belongs to the day before.
         for day in dates_between(first, last + timedelta(days=1))
         for sums in transactions.run(
-            lambda connection, day=day: slice_sums(  # type: ignore[misc]
+            lambda connection, day=day: slice_sums(  # type: ignore[misc]  # bound at once
                 connection, utc_of_kst(day), utc_of_kst(day + timedelta(days=1)), first, last
             )
         )

@@ -96,4 +96,4 @@ def _more(row: dict[str, object]) -> str:
 
 def _number(value: object) -> int:
     """Frames hand out numbers of their own kinds."""
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return int(value)  # type: ignore[call-overload,no-any-return]  # a count, out of pandas

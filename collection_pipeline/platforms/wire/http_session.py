@@ -127,7 +127,7 @@ class _WatchedAdapter(HTTPAdapter):
         pool = self.get_connection_with_tls_context(prepared, verify)
         if not isinstance(pool, HTTPConnectionPool):
             raise TypeError(f"no connections can be opened by {type(pool).__name__}")
-        self.cert_verify(pool, prepared.url, verify, None)  # type: ignore[no-untyped-call]
+        self.cert_verify(pool, prepared.url, verify, None)  # type: ignore[no-untyped-call]  # untyped
         connection = pool._get_conn()
         is_new = connection.is_closed
         try:
