@@ -22,37 +22,25 @@ def bounded_url(url: URL) -> URL:
     return url.update_query_dict(missing)
 
 
-class RecycledRunStorage(MySQLRunStorage):
-    """Its pooled sessions are younger than the server's patience."""
+class _Recycled:
+    """Before a storage of dagster-mysql: pooled sessions end before the server ends them."""
 
     def optimize_for_webserver(
         self, statement_timeout: int, pool_recycle: int, max_overflow: int
     ) -> None:
         """Called by Dagster's webserver."""
-        super().optimize_for_webserver(
+        super().optimize_for_webserver(  # type: ignore[misc]  # the storage behind has it
             statement_timeout, min(pool_recycle, RECYCLE_SECONDS), max_overflow
         )
 
 
-class RecycledScheduleStorage(MySQLScheduleStorage):
-    """Its pooled sessions are younger than the server's patience."""
-
-    def optimize_for_webserver(
-        self, statement_timeout: int, pool_recycle: int, max_overflow: int
-    ) -> None:
-        """Called by Dagster's webserver."""
-        super().optimize_for_webserver(
-            statement_timeout, min(pool_recycle, RECYCLE_SECONDS), max_overflow
-        )
+class RecycledRunStorage(_Recycled, MySQLRunStorage):
+    """Runs, with short-lived pooled sessions."""
 
 
-class RecycledEventLogStorage(MySQLEventLogStorage):
-    """Its pooled sessions are younger than the server's patience."""
+class RecycledScheduleStorage(_Recycled, MySQLScheduleStorage):
+    """Schedules and sensors, with short-lived pooled sessions."""
 
-    def optimize_for_webserver(
-        self, statement_timeout: int, pool_recycle: int, max_overflow: int
-    ) -> None:
-        """Called by Dagster's webserver."""
-        super().optimize_for_webserver(
-            statement_timeout, min(pool_recycle, RECYCLE_SECONDS), max_overflow
-        )
+
+class RecycledEventLogStorage(_Recycled, MySQLEventLogStorage):
+    """Events, with short-lived pooled sessions."""

@@ -56,6 +56,13 @@ DAGSTER_TABLES = frozenset(
 )
 
 
+class DagsterTablesBusy(Exception):
+    """Another process has been making Dagster's tables for a minute; start again later."""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)
+
+
 class PatientEventLogStorage(RecycledEventLogStorage):
     """Stores a check's evaluation again after a deadlock: nothing of the first try is left."""
 
@@ -138,7 +145,10 @@ def _has_every_table(connection: Connection) -> bool:
 
 
 def _take_creation_lock(connection: Connection) -> None:
-    """Each try is shorter than a session's read time-out; making the tables takes seconds."""
+    """Each try is shorter than a session's read time-out; making the tables takes seconds.
+
+    Raises ``DagsterTablesBusy``.
+    """
     take = text(
         "SELECT GET_LOCK(LEFT(SHA2(CONCAT('dagster-storage:', DATABASE()), 256), 64), "
         f"{LOCK_TRY_SECONDS})"
@@ -146,3 +156,4 @@ def _take_creation_lock(connection: Connection) -> None:
     for _ in range(LOCK_TRIES):
         if connection.execute(take).scalar() == 1:
             return
+    raise DagsterTablesBusy

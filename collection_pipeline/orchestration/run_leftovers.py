@@ -4,8 +4,9 @@ Invariant: only rows whose run is gone, or that never had one, and that are past
 check the newest row and the newest that is not merely planned stay: the UI shows them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -38,17 +39,8 @@ def prune_check_history(
         return 0
     with storage.index_connection() as connection:
         shown = _shown_rows(connection)
-    deleted = after = 0
-    while time_is_left():
-        with storage.index_connection() as connection:
-            batch = _batch(connection, _checks.evaluation_event_timestamp, after, before)
-        gone = _without_run(instance, batch)
-        ids = [row.id for row in batch if (row.run_id or "") in gone and row.id not in shown]
-        deleted += patiently(lambda ids=ids: _delete_checks(storage, ids))  # type: ignore[misc]  # bound at once
-        if len(batch) < BATCH_ROWS:
-            break
-        after = batch[-1].id
-    return deleted
+    moment = _checks.evaluation_event_timestamp
+    return _prune(instance, storage, moment, before, time_is_left, _delete_checks, shown)
 
 
 def prune_stray_events(
@@ -61,17 +53,40 @@ def prune_stray_events(
     storage = instance.event_log_storage
     if not isinstance(storage, PatientEventLogStorage):
         return 0
+    return _prune(instance, storage, _events.timestamp, before, time_is_left, _delete_events)
+
+
+def _prune(
+    instance: dg.DagsterInstance,
+    storage: PatientEventLogStorage,
+    moment: "Column[Any]",
+    before: datetime,
+    time_is_left: TimeIsLeft,
+    delete: Callable[[Connection, Sequence[int]], int],
+    kept: Collection[int] = (),
+) -> int:
+    """Walk the table of ``moment`` by id; each batch is read, then deleted from by itself."""
     deleted = after = 0
     while time_is_left():
         with storage.index_connection() as connection:
-            batch = _batch(connection, _events.timestamp, after, before)
+            batch = _batch(connection, moment, after, before)
         gone = _without_run(instance, batch)
-        ids = [row.id for row in batch if (row.run_id or "") in gone]
-        deleted += patiently(lambda ids=ids: _delete_events(storage, ids))  # type: ignore[misc]  # bound at once
+        ids = [row.id for row in batch if (row.run_id or "") in gone and row.id not in kept]
+        if ids:
+            deleted += patiently(partial(_deleting, storage, delete, ids))
         if len(batch) < BATCH_ROWS:
             break
         after = batch[-1].id
     return deleted
+
+
+def _deleting(
+    storage: PatientEventLogStorage,
+    delete: Callable[[Connection, Sequence[int]], int],
+    ids: Sequence[int],
+) -> int:
+    with storage.index_connection() as connection:
+        return delete(connection, ids)
 
 
 def _batch(
@@ -104,20 +119,12 @@ def _shown_rows(connection: Connection) -> set[int]:
     return {row[0] for wanted in (newest, ended) for row in connection.execute(wanted)}
 
 
-def _delete_checks(storage: PatientEventLogStorage, ids: Sequence[int]) -> int:
-    if not ids:
-        return 0
-    with storage.index_connection() as connection:
-        deleting = AssetCheckExecutionsTable.delete().where(_checks.id.in_(ids))
-        return connection.execute(deleting).rowcount
+def _delete_checks(connection: Connection, ids: Sequence[int]) -> int:
+    return connection.execute(
+        AssetCheckExecutionsTable.delete().where(_checks.id.in_(ids))
+    ).rowcount
 
 
-def _delete_events(storage: PatientEventLogStorage, ids: Sequence[int]) -> int:
-    if not ids:
-        return 0
-    with storage.index_connection() as connection:
-        connection.execute(
-            AssetEventTagsTable.delete().where(AssetEventTagsTable.c.event_id.in_(ids))
-        )
-        deleting = SqlEventLogStorageTable.delete().where(_events.id.in_(ids))
-        return connection.execute(deleting).rowcount
+def _delete_events(connection: Connection, ids: Sequence[int]) -> int:
+    connection.execute(AssetEventTagsTable.delete().where(AssetEventTagsTable.c.event_id.in_(ids)))
+    return connection.execute(SqlEventLogStorageTable.delete().where(_events.id.in_(ids))).rowcount

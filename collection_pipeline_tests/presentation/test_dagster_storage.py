@@ -5,14 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine, NullPool, create_engine, text
 
+from collection_pipeline.orchestration import dagster_storage
 from collection_pipeline.orchestration.dagster_sessions import IDLE_SECONDS
-from collection_pipeline.orchestration.dagster_storage import CollectionDagsterStorage
+from collection_pipeline.orchestration.dagster_storage import (
+    CollectionDagsterStorage,
+    DagsterTablesBusy,
+)
 from collection_pipeline_tests.kit.dagster_events import CHECK, evaluation_event
 from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS
 
 OPENERS = 4
+TAKE_LOCK = "SELECT GET_LOCK(LEFT(SHA2(CONCAT('dagster-storage:', DATABASE()), 256), 64), 0)"
 EVALUATIONS = 40
 
 
@@ -56,10 +62,23 @@ def test_a_host_that_fell_silent_while_it_opened_the_storage_keeps_nobody_out(
     impatient = {"mysql_url": f"{database_url}&read_timeout=2"}
     silent = create_engine(database_url, poolclass=NullPool)
     with silent.connect() as session:
-        lock = "SELECT GET_LOCK(LEFT(SHA2(CONCAT('dagster-storage:', DATABASE()), 256), 64), 0)"
-        assert session.execute(text(lock)).scalar() == 1
+        assert session.execute(text(TAKE_LOCK)).scalar() == 1
         storage = CollectionDagsterStorage.from_config_value(None, impatient)
         assert storage.run_storage.get_runs_count() == 0
+
+
+def test_tables_that_another_makes_for_too_long_are_not_made_beside_it(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the lock two would make them at once; a sentence says what to do instead."""
+    monkeypatch.setattr(dagster_storage, "LOCK_TRIES", 1)
+    monkeypatch.setattr(dagster_storage, "LOCK_TRY_SECONDS", 0)
+    maker = create_engine(database_url, poolclass=NullPool)
+    with maker.connect() as session:
+        assert session.execute(text(TAKE_LOCK)).scalar() == 1
+        with pytest.raises(DagsterTablesBusy, match="start again"):
+            CollectionDagsterStorage.from_config_value(None, {"mysql_url": database_url})
+        assert session.execute(text("SHOW TABLES")).all() == []
 
 
 def engines(storage: CollectionDagsterStorage) -> list[Engine]:
