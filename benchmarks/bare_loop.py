@@ -8,6 +8,7 @@ pipeline, with the pipeline's own parser and statement, so that it shows what th
 
 import json
 import threading
+from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from collection_pipeline.domain.source import Platform
 from collection_pipeline.platforms.adapters.registry import build_registry
 from collection_pipeline.platforms.contract import PlatformReply
 from collection_pipeline.settings import Settings
-from collection_pipeline.store.postings import UPSERT_WHOLE, posting_row
+from collection_pipeline.store.postings import posting_row, posting_upserts, shared_columns
 
 TABLE = """
 CREATE TABLE bare_postings (
@@ -38,10 +39,12 @@ CREATE TABLE bare_postings (
   UNIQUE KEY (keyword, source_job_id)
 ) DEFAULT CHARSET=utf8mb4
 """
-UPSERT = (
+INSERT = (
     "INSERT INTO bare_postings "
-    "(keyword, source_job_id, title, company, location, url, salary, expires_at, raw) "
-    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) "
+    "(keyword, source_job_id, title, company, location, url, salary, expires_at, raw) VALUES"
+)
+ROW_OF_NINE = "(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+UPDATE = (
     "ON DUPLICATE KEY UPDATE title = VALUES(title), company = VALUES(company), "
     "location = VALUES(location), url = VALUES(url), salary = VALUES(salary), "
     "expires_at = VALUES(expires_at), raw = VALUES(raw)"
@@ -49,44 +52,54 @@ UPSERT = (
 PAGE_ROWS = 110
 
 
+Statement = tuple[str, tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page becomes: statements with their parameters, its rows and its stated total."""
+
+    statements: list[Statement]
+    rows: int
+    total: int
+
+
 class PageKind(Protocol):
     """How a page becomes rows of one statement."""
 
-    statement: str
-
-    def rows(self, keyword: str, body: bytes) -> tuple[list[tuple[object, ...]], int]:
-        """The page's rows, and the total that it states."""
+    def read(self, keyword: str, body: bytes) -> Page:
+        """The page's statements."""
 
 
 class NineColumns:
     """The columns that a first version would have."""
 
-    statement = UPSERT
-
-    def rows(self, keyword: str, body: bytes) -> tuple[list[tuple[object, ...]], int]:
+    def read(self, keyword: str, body: bytes) -> Page:
         """Straight from the JSON."""
         jobs = json.loads(body)["jobs"]
-        return [_row(keyword, job) for job in jobs["job"]], int(jobs["total"])
+        rows = [_row(keyword, job) for job in jobs["job"]]
+        values = ", ".join([ROW_OF_NINE] * len(rows))
+        parameters = tuple(value for row in rows for value in row)
+        return Page([(f"{INSERT} {values} {UPDATE}", parameters)], len(rows), int(jobs["total"]))
 
 
 class SamePostings:
     """The pipeline's parser and its statement."""
 
-    statement = UPSERT_WHOLE
-
     def __init__(self, settings: Settings) -> None:
         self._adapter = build_registry(settings)[Platform.SARAMIN]
         self._now = datetime(2026, 12, 1)
 
-    def rows(self, keyword: str, body: bytes) -> tuple[list[tuple[object, ...]], int]:
+    def read(self, keyword: str, body: bytes) -> Page:
         """Through ``read_page``; the keyword's number stands for the source."""
         condition = {"keywords": [keyword]}
         position = self._adapter.first_position(condition, PAGE_ROWS)
         page = self._adapter.read_page(condition, position, PlatformReply(200, {}, body))
         source = int(keyword.split("-")[0].removeprefix("rate"))
         cycle = JobPostingCollectionCycle(0, source, self._now.date())
-        rows = [posting_row(cycle, row, None, "NONE", self._now) for row in page.rows]
-        return rows, page.stated_total or 0
+        rows = [posting_row(row, None, "NONE") for row in page.rows]
+        statements = posting_upserts(shared_columns(cycle, self._now), rows, keeps_detail=False)
+        return Page(list(statements), len(rows), page.stated_total or 0)
 
 
 def collect(
@@ -159,11 +172,13 @@ def _collect_keywords(
                     headers={"Accept": "application/json"},
                     timeout=30,
                 )
-                rows, total = kind.rows(keyword, reply.content)
+                read = kind.read(keyword, reply.content)
+                total = read.total
                 with connection.cursor() as cursor:
-                    cursor.executemany(kind.statement, rows)
+                    for statement, parameters in read.statements:
+                        cursor.execute(statement, parameters)
                 connection.commit()
-                stored[number] += len(rows)
+                stored[number] += read.rows
                 page += 1
 
 

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
+
+import orjson
 
 SIGNATURE_HEX_CHARS = 32
 
@@ -84,18 +86,74 @@ class PostingFields:
 
 
 @dataclass(frozen=True)
-class ListedPosting:
-    """One row of a list page.
+class PostingContent:
+    """What a list row says of its posting.
 
-    ``signature`` is made by ``list_signature``; ``raw`` is the row's JSON as the platform sent it;
-    ``unparsed`` names the fields that were present but did not parse (null here, raw form kept).
+    ``raw`` is the row's JSON as the platform sent it; ``unparsed`` names the fields that were
+    present but did not parse (null here, raw form kept).
     """
 
-    source_job_id: str
     fields: PostingFields
-    signature: str
     raw: str
     unparsed: tuple[str, ...] = ()
+
+
+class ListedPosting:
+    """One row of a list page: its id, its signature, and its content once somebody asks for it.
+
+    Most rows of a day are unchanged, and an unchanged row is never rewritten (R34a), so its content
+    is not read at all. ``signature`` is made by ``list_signature``. ``read`` is called at most once
+    and may raise what the platform's reading raises.
+    """
+
+    def __init__(
+        self, source_job_id: str, signature: str, read: Callable[[], PostingContent]
+    ) -> None:
+        self.source_job_id = source_job_id
+        self.signature = signature
+        self._read: Callable[[], PostingContent] | None = read
+        self._content: PostingContent | None = None
+
+    @classmethod
+    def of(
+        cls,
+        source_job_id: str,
+        fields: PostingFields,
+        signature: str,
+        raw: str,
+        unparsed: tuple[str, ...] = (),
+    ) -> Self:
+        """A row whose content is known already."""
+        content = PostingContent(fields, raw, unparsed)
+        return cls(source_job_id, signature, lambda: content)
+
+    @property
+    def content(self) -> PostingContent:
+        """Everything that the row says; what it was read from is forgotten then."""
+        if self._content is None:
+            if self._read is None:
+                raise RuntimeError("a row's content is read by one thread")
+            self._content = self._read()
+            self._read = None
+        return self._content
+
+    @property
+    def fields(self) -> PostingFields:
+        """The columns."""
+        return self.content.fields
+
+    @property
+    def raw(self) -> str:
+        """The row's JSON."""
+        return self.content.raw
+
+    @property
+    def unparsed(self) -> tuple[str, ...]:
+        """Names of the fields that did not parse."""
+        return self.content.unparsed
+
+    def __repr__(self) -> str:
+        return f"ListedPosting({self.source_job_id!r}, {self.signature!r})"
 
 
 @dataclass(frozen=True)
@@ -117,6 +175,7 @@ class KnownPosting:
     """What the store knows of an id: its signature, detail state, and if this cycle sighted it.
 
     ``body_trimmed``: it was closed for so long that what the platform had sent was dropped.
+    ``unparsed``: the fields that did not parse when it was last read.
     """
 
     signature: str
@@ -124,6 +183,7 @@ class KnownPosting:
     seen_in_cycle: bool
     detail_tried: bool = False
     body_trimmed: bool = False
+    unparsed: tuple[str, ...] = ()
 
 
 class SignatureChange(StrEnum):
@@ -138,11 +198,17 @@ class SignatureChange(StrEnum):
 def list_signature(version: int, named_fields: Mapping[str, object]) -> str:
     """``version:digest`` of a row's named fields, never of counters such as views (R22a).
 
-    ``named_fields`` holds JSON values; their order does not matter.
+    ``named_fields`` holds JSON values, as they came; their order does not matter. Raises
+    ``RecursionError`` for values that are nested beyond the stack.
     """
-    canonical = json.dumps(named_fields, sort_keys=True, ensure_ascii=False, default=str)
-    digest = hashlib.sha256(canonical.encode()).hexdigest()[:SIGNATURE_HEX_CHARS]
-    return f"{version}:{digest}"
+    try:
+        canonical = orjson.dumps(named_fields, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # a lone surrogate, or an integer beyond 64 bits
+        canonical = _CANONICAL.encode(named_fields).encode("utf-8", "surrogatepass")
+    return f"{version}:{hashlib.sha256(canonical).hexdigest()[:SIGNATURE_HEX_CHARS]}"
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def signature_change(

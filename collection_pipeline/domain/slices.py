@@ -64,6 +64,27 @@ class SightedPosting:
     known: KnownPosting | None
     wants_detail: bool
 
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether it is stored as it is listed; never so where nothing is known of it.
+
+        Nobody but the holder of this source's lease writes its listed columns, so this holds until
+        the slice is stored.
+        """
+        known = self.known
+        return (
+            known is not None
+            and known.signature == self.listed.signature
+            and not known.body_trimmed
+        )
+
+    @property
+    def unparsed(self) -> tuple[str, ...]:
+        """Fields that do not parse; of an unchanged row as noted when it was read."""
+        if self.known is not None and self.is_unchanged:
+            return self.known.unparsed
+        return self.listed.unparsed
+
 
 @dataclass(frozen=True)
 class TriedDetail:

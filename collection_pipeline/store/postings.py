@@ -1,15 +1,17 @@
 """Postings: rewritten only when they changed, sighted by one set statement (R32, R34a).
 
-``VALUES()`` is the form that PyMySQL and mysqlclient both send as one statement a page.
+``VALUES()`` is the form that MySQL and MariaDB both know for what would have been inserted.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection
 
 from collection_pipeline.domain.cycle import JobPostingCollectionCycle
 from collection_pipeline.domain.posting import (
@@ -18,14 +20,22 @@ from collection_pipeline.domain.posting import (
     GonePosting,
     ListedPosting,
     PostingDetail,
-    PostingStatus,
     SignatureChange,
     signature_change,
 )
 from collection_pipeline.domain.slices import SightedPosting, TriedDetail
+from collection_pipeline.store.bulk import (
+    Literal,
+    Row,
+    filled_columns,
+    in_statements,
+    insert_of,
+    placeholders,
+)
 from collection_pipeline.store.schema.postings import job_postings
 
-LISTED_COLUMNS = (
+ROW_COLUMNS = (
+    "source_job_id",
     "company_id",
     "title",
     "company_name",
@@ -48,17 +58,20 @@ LISTED_COLUMNS = (
     "list_signature",
     "detail_state",
     "raw_list",
-    "updated_at",
+    "unparsed_fields",
 )
-KEY_COLUMNS = ("job_source_id", "source_job_id", "first_seen_run_date", "last_seen_run_date")
-_ALWAYS_REPLACED = frozenset({"title", "list_signature", "detail_state", "raw_list", "updated_at"})
+"""What a list row fills, in the order of ``posting_row``."""
+_KEY = "source_job_id"
+_OF_THE_LIST = frozenset({"title", "list_signature", "detail_state", "raw_list", "unparsed_fields"})
+"""Columns that a detail never fills."""
+UNPARSED_CHARS = 1_000
 
 
 @dataclass(frozen=True)
 class StoredPostings:
-    """What storing a slice's rows did."""
+    """What storing a slice's rows did: ids that were not stored before, and rows rewritten."""
 
-    new: int
+    new: frozenset[str]
     updated: int
 
 
@@ -69,33 +82,57 @@ class _StoredRow:
     body_trimmed: bool
 
 
+_STORED = (
+    "SELECT source_job_id, list_signature, detail_state, body_trimmed_at FROM job_postings "
+    "WHERE job_source_id = %s AND source_job_id IN"
+)
+_SETTLE = (
+    "UPDATE job_postings SET last_seen_run_date = %s, status = 'OPEN', status_reason = NULL, "
+    "missed_count = 0, closed_at = NULL "
+    "WHERE job_source_id = %s AND last_seen_run_date <= %s "
+    "AND (last_seen_run_date < %s OR status <> 'OPEN' OR missed_count <> 0) "
+    "AND source_job_id IN"
+)
 _UNKNOWN = _StoredRow(None, None, body_trimmed=False)
 
 
-def _upsert(*, keeps_detail: bool) -> str:
-    """One multi-row statement. Where a detail adds columns, a list row does not wipe them."""
-    columns = (*KEY_COLUMNS, *LISTED_COLUMNS)
-    placeholders = ", ".join(["%s"] * len(columns))
-    assignments = ", ".join(_assignment(column, keeps_detail) for column in LISTED_COLUMNS)
-    return (
-        f"INSERT INTO job_postings ({', '.join(columns)}) VALUES ({placeholders}) "  # noqa: S608 - constant column names
-        f"ON DUPLICATE KEY UPDATE {assignments}, body_trimmed_at = NULL"
-    )
+def posting_upserts(
+    shared: Mapping[str, Literal], rows: Sequence[Row], *, keeps_detail: bool
+) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """Statements and their parameters that insert or rewrite ``rows`` of ``posting_row``.
+
+    ``shared`` are source, days and time. Where a detail adds columns (``keeps_detail``), a list row
+    does not wipe them.
+    """
+    for part in in_statements(rows):
+        places = filled_columns(ROW_COLUMNS, part)
+        filled = [ROW_COLUMNS[place] for place in places]
+        pick = itemgetter(*places)
+        insert, parameters = insert_of("job_postings", shared, filled, [pick(row) for row in part])
+        yield (
+            f"{insert} ON DUPLICATE KEY UPDATE {_assignments(frozenset(filled), keeps_detail)}",
+            tuple(parameters),
+        )
 
 
-def _assignment(column: str, keeps_detail: bool) -> str:
-    value = f"VALUES({column})"
-    if column in _ALWAYS_REPLACED or not keeps_detail:
+@cache
+def _assignments(filled: frozenset[str], keeps_detail: bool) -> str:
+    written = [_assignment(column, column in filled, keeps_detail) for column in ROW_COLUMNS]
+    kept = [assignment for assignment in written if assignment is not None]
+    return ", ".join([*kept, "updated_at = VALUES(updated_at)", "body_trimmed_at = NULL"])
+
+
+def _assignment(column: str, is_filled: bool, keeps_detail: bool) -> str | None:
+    if column == _KEY:
+        return None
+    value = f"VALUES({column})" if is_filled else "NULL"
+    if column in _OF_THE_LIST or not keeps_detail:
         return f"{column} = {value}"
     if column == "deadline_kind":
         return f"{column} = IF({value} = 'UNKNOWN', {column}, {value})"
     if column == "deadline_at":
         return f"{column} = IF(VALUES(deadline_kind) = 'UNKNOWN', {column}, {value})"
-    return f"{column} = COALESCE({value}, {column})"
-
-
-UPSERT_WHOLE = _upsert(keeps_detail=False)
-_UPSERT_BESIDE_DETAIL = _upsert(keeps_detail=True)
+    return f"{column} = COALESCE({value}, {column})" if is_filled else None
 
 
 class JobPostings:
@@ -115,27 +152,30 @@ class JobPostings:
 
         ``waiting_state`` is the detail state of a row that is new or changed.
         """
-        stored = self._stored(connection, cycle.job_source_id, sighted)
-        rows: list[tuple[object, ...]] = []
-        new = updated = 0
-        for posting in sorted(sighted, key=lambda one: one.listed.source_job_id):
-            known = stored.get(posting.listed.source_job_id, _UNKNOWN)
+        changed = [posting for posting in sighted if not posting.is_unchanged]
+        stored = self._stored(connection, cycle.job_source_id, changed)
+        rows: list[Row] = []
+        new: set[str] = set()
+        updated = 0
+        for posting in sorted(changed, key=lambda one: one.listed.source_job_id):
+            listed = posting.listed
+            known = stored.get(listed.source_job_id, _UNKNOWN)
             change = signature_change(
-                known.signature, posting.listed.signature, body_trimmed=known.body_trimmed
+                known.signature, listed.signature, body_trimmed=known.body_trimmed
             )
             if change is SignatureChange.SAME:
                 continue
-            new += change is SignatureChange.NEW
+            if change is SignatureChange.NEW:
+                new.add(listed.source_job_id)
             updated += change is SignatureChange.CHANGED
             kept = known.detail_state if change is SignatureChange.REVERSIONED else None
-            owner = company_id or company_ids.get(posting.listed.fields.company_name or "")
-            rows.append(posting_row(cycle, posting.listed, owner, kept or waiting_state.value, now))
-        if rows:
-            keeps_detail = waiting_state is DetailState.PENDING
-            connection.exec_driver_sql(
-                _UPSERT_BESIDE_DETAIL if keeps_detail else UPSERT_WHOLE, rows
-            )
-        return StoredPostings(new, updated)
+            owner = company_id or company_ids.get(listed.fields.company_name or "")
+            rows.append(posting_row(listed, owner, kept or waiting_state.value))
+        shared = shared_columns(cycle, now)
+        keeps_detail = waiting_state is DetailState.PENDING
+        for statement, parameters in posting_upserts(shared, rows, keeps_detail=keeps_detail):
+            connection.exec_driver_sql(statement, parameters)
+        return StoredPostings(frozenset(new), updated)
 
     def settle_sightings(
         self, connection: Connection, cycle: JobPostingCollectionCycle, ids: Collection[str]
@@ -143,26 +183,9 @@ class JobPostings:
         """A sighting opens a posting again and forgets what it was missed (R32); one statement."""
         if not ids:
             return
-        table = job_postings.c
-        connection.execute(
-            job_postings.update()
-            .where(
-                table.job_source_id == cycle.job_source_id,
-                table.source_job_id.in_(sorted(ids)),
-                table.last_seen_run_date <= cycle.run_date,
-                or_(
-                    table.last_seen_run_date < cycle.run_date,
-                    table.status != PostingStatus.OPEN.value,
-                    table.missed_count != 0,
-                ),
-            )
-            .values(
-                last_seen_run_date=cycle.run_date,
-                status=PostingStatus.OPEN.value,
-                status_reason=None,
-                missed_count=0,
-                closed_at=None,
-            )
+        connection.exec_driver_sql(
+            f"{_SETTLE} ({placeholders(len(ids))})",
+            (cycle.run_date, cycle.job_source_id, cycle.run_date, cycle.run_date, *sorted(ids)),
         )
 
     def store_details(
@@ -191,39 +214,32 @@ class JobPostings:
         ids = sorted(posting.listed.source_job_id for posting in sighted)
         if not ids:
             return {}
-        rows = connection.execute(
-            select(
-                job_postings.c.source_job_id,
-                job_postings.c.list_signature,
-                job_postings.c.detail_state,
-                job_postings.c.body_trimmed_at,
-            ).where(
-                job_postings.c.job_source_id == job_source_id,
-                job_postings.c.source_job_id.in_(ids),
-            )
+        rows = connection.exec_driver_sql(
+            f"{_STORED} ({placeholders(len(ids))})", (job_source_id, *ids)
         )
         return {
-            row.source_job_id: _StoredRow(
-                row.list_signature, row.detail_state, row.body_trimmed_at is not None
-            )
-            for row in rows
+            job_id: _StoredRow(signature, detail_state, trimmed_at is not None)
+            for job_id, signature, detail_state, trimmed_at in rows
         }
 
 
+def shared_columns(cycle: JobPostingCollectionCycle, now: datetime) -> dict[str, Literal]:
+    """The columns in which all rows of one slice are alike."""
+    return {
+        "job_source_id": cycle.job_source_id,
+        "first_seen_run_date": cycle.run_date,
+        "last_seen_run_date": cycle.run_date,
+        "updated_at": now,
+    }
+
+
 def posting_row(
-    cycle: JobPostingCollectionCycle,
-    listed: ListedPosting,
-    company_id: int | None,
-    detail_state: str,
-    now: datetime,
+    listed: ListedPosting, company_id: int | None, detail_state: str
 ) -> tuple[object, ...]:
-    """One row of ``UPSERT_WHOLE``."""
+    """``ROW_COLUMNS`` of one list row."""
     fields = listed.fields
     return (
-        cycle.job_source_id,
         listed.source_job_id,
-        cycle.run_date,
-        cycle.run_date,
         company_id,
         fields.title,
         fields.company_name,
@@ -239,15 +255,20 @@ def posting_row(
         fields.url,
         fields.language,
         fields.description,
-        fields.published_at,
-        fields.opened_at,
-        fields.deadline.at,
+        _moment(fields.published_at),
+        _moment(fields.opened_at),
+        _moment(fields.deadline.at),
         fields.deadline.kind.value,
         listed.signature,
         detail_state,
         listed.raw,
-        now,
+        " ".join(listed.unparsed)[:UNPARSED_CHARS] or None,
     )
+
+
+def _moment(moment: datetime | None) -> str | None:
+    """As text, which drivers write much faster than a datetime."""
+    return None if moment is None else moment.isoformat(sep=" ")
 
 
 def _words(words: Sequence[str]) -> str | None:

@@ -8,14 +8,23 @@ from sqlalchemy import Connection, delete, func, or_, select, text
 from collection_pipeline.domain.cycle_status import TERMINAL_STATUSES, CycleStatus
 from collection_pipeline.domain.posting import DetailState, DetailTarget, KnownPosting
 from collection_pipeline.domain.slices import SightedPosting
+from collection_pipeline.store.bulk import insert_of, placeholders
 from collection_pipeline.store.schema.cycles import cycles, seen_postings
 from collection_pipeline.store.schema.postings import job_postings
 
-_INSERT = (
-    "INSERT INTO job_posting_collection_seen_postings "
-    "(cycle_id, source_job_id, list_position, created_at) VALUES (%s, %s, %s, %s) "
-    "ON DUPLICATE KEY UPDATE list_position = list_position"
+_KEPT_PLACE = "ON DUPLICATE KEY UPDATE list_position = list_position"
+_COUNT_KNOWN = (
+    "SELECT COUNT(*) FROM job_posting_collection_seen_postings "
+    "WHERE cycle_id = %s AND source_job_id IN"
 )
+_KNOWN = (
+    "SELECT p.source_job_id, p.list_signature, p.detail_state, p.body_trimmed_at, "
+    "p.unparsed_fields, s.detail_tried FROM job_postings AS p "
+    "LEFT JOIN job_posting_collection_seen_postings AS s "
+    "ON s.cycle_id = %s AND s.source_job_id = p.source_job_id "
+    "WHERE p.job_source_id = %s AND p.source_job_id IN"
+)
+_DETAIL_STATES = {state.value: state for state in DetailState}
 _DELETE_CHUNK = text(
     "DELETE FROM job_posting_collection_seen_postings WHERE cycle_id = :cycle_id "
     "ORDER BY cycle_id, source_job_id LIMIT :rows"
@@ -35,18 +44,19 @@ class SeenPostings:
         """Note sightings, sorted by key; returns how many are new to the cycle."""
         if not sighted:
             return 0
-        ids = sorted({posting.listed.source_job_id for posting in sighted})
-        known = connection.execute(
-            select(func.count())
-            .select_from(seen_postings)
-            .where(seen_postings.c.cycle_id == cycle_id, seen_postings.c.source_job_id.in_(ids))
+        positions = {one.listed.source_job_id: one.position for one in sighted}
+        rows = sorted(positions.items())
+        known = connection.exec_driver_sql(
+            f"{_COUNT_KNOWN} ({placeholders(len(rows))})", (cycle_id, *positions)
         ).scalar_one()
-        ordered = sorted(sighted, key=lambda posting: posting.listed.source_job_id)
-        connection.exec_driver_sql(
-            _INSERT,
-            [(cycle_id, one.listed.source_job_id, one.position, now) for one in ordered],
+        insert, parameters = insert_of(
+            seen_postings.name,
+            {"cycle_id": cycle_id, "created_at": now},
+            ("source_job_id", "list_position"),
+            rows,
         )
-        return len(ids) - known
+        connection.exec_driver_sql(f"{insert} {_KEPT_PLACE}", tuple(parameters))
+        return len(rows) - int(known)
 
     def mark_tried(self, connection: Connection, cycle_id: int, ids: Collection[str]) -> None:
         """These details were tried and are not tried again in this cycle (R22)."""
@@ -64,34 +74,20 @@ class SeenPostings:
         self, connection: Connection, cycle_id: int, job_source_id: int, ids: Sequence[str]
     ) -> dict[str, KnownPosting]:
         """What is stored of these ids, and whether this cycle sighted them (R22a)."""
-        joined = job_postings.outerjoin(
-            seen_postings,
-            (seen_postings.c.cycle_id == cycle_id)
-            & (seen_postings.c.source_job_id == job_postings.c.source_job_id),
-        )
-        rows = connection.execute(
-            select(
-                job_postings.c.source_job_id,
-                job_postings.c.list_signature,
-                job_postings.c.detail_state,
-                job_postings.c.body_trimmed_at,
-                seen_postings.c.detail_tried,
-            )
-            .select_from(joined)
-            .where(
-                job_postings.c.job_source_id == job_source_id,
-                job_postings.c.source_job_id.in_(sorted(set(ids))),
-            )
+        wanted = sorted(set(ids))
+        rows = connection.exec_driver_sql(
+            f"{_KNOWN} ({placeholders(len(wanted))})", (cycle_id, job_source_id, *wanted)
         )
         return {
-            row.source_job_id: KnownPosting(
-                signature=row.list_signature,
-                detail_state=DetailState(row.detail_state),
-                seen_in_cycle=row.detail_tried is not None,
-                detail_tried=bool(row.detail_tried),
-                body_trimmed=row.body_trimmed_at is not None,
+            job_id: KnownPosting(
+                signature=signature,
+                detail_state=_DETAIL_STATES[detail_state],
+                seen_in_cycle=detail_tried is not None,
+                detail_tried=bool(detail_tried),
+                body_trimmed=trimmed_at is not None,
+                unparsed=tuple(unparsed.split()) if unparsed else (),
             )
-            for row in rows
+            for job_id, signature, detail_state, trimmed_at, unparsed, detail_tried in rows
         }
 
     def waiting_details(

@@ -130,14 +130,13 @@ class SliceEnd:
             applied.waiting_state,
             now,
         )
-        self._postings.settle_sightings(
-            connection, cycle, [posting.listed.source_job_id for posting in work.postings]
-        )
+        sighted = {posting.listed.source_job_id for posting in work.postings}
+        self._postings.settle_sightings(connection, cycle, sighted - stored.new)
         new_to_cycle = self._seen.add(connection, cycle.id, work.postings, now)
         self._postings.store_details(connection, cycle.job_source_id, work.details, now)
         self._seen.mark_tried(connection, cycle.id, [tried.source_job_id for tried in work.details])
         history.count_drift(connection, cycle, work.drift)
-        return StoredCounts(new_to_cycle, stored.new, stored.updated)
+        return StoredCounts(new_to_cycle, len(stored.new), stored.updated)
 
     def _with_delta(
         self, connection: Connection, ended: JobPostingCollectionCycle, now: datetime

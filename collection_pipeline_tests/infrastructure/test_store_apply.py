@@ -146,8 +146,8 @@ def test_bulk_inserts_are_sorted_by_key(store: Store) -> None:
     with listening(store.engine) as heard:
         store_slice(store, claimed, unfinished(work_of(["c", "a", "d", "b"])))
     for table in ("job_postings", "job_posting_collection_seen_postings"):
-        ((_, rows),) = heard.on(f"INSERT INTO {table}")
-        assert [row[1] for row in rows] == ["a", "b", "c", "d"]
+        ((_, parameters),) = heard.on(f"INSERT INTO {table}")
+        assert [one for one in parameters if one in set("abcd")] == ["a", "b", "c", "d"]
 
 
 def test_the_driver_sends_a_bulk_insert_as_one_statement(store: Store) -> None:

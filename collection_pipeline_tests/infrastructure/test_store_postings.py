@@ -11,6 +11,7 @@ from collection_pipeline.domain.posting import (
     DeadlineKind,
     DetailState,
     GonePosting,
+    ListedPosting,
     PostingDetail,
 )
 from collection_pipeline.domain.slices import SliceWork, TriedDetail
@@ -71,9 +72,9 @@ def test_a_new_signature_version_rewrites_the_row_without_counting_it(store: Sto
     collect_day(store, source, complete(work_of(["1"])), waiting=PENDING)
     store.write("UPDATE job_postings SET detail_state = 'DONE'")
     store.now = NOON + DAY_LENGTH
-    rows = [
-        replace(one, listed=replace(one.listed, signature="2:a")) for one in sighted(["1"], "z")
-    ]
+    (row_of_today,) = sighted(["1"], "z")
+    reversioned = ListedPosting("1", "2:a", lambda: row_of_today.listed.content)
+    rows = [replace(row_of_today, listed=reversioned)]
     stored = collect_day(
         store, source, complete(SliceWork(rows, list_page_count=1)), waiting=PENDING
     )

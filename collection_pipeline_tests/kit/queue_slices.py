@@ -94,7 +94,7 @@ def outcome_of(plan: SlicePlan, now: datetime) -> SourceCollectionSliceOutcome:
     work = SliceWork(
         postings=[
             SightedPosting(
-                ListedPosting(row.id, PostingFields(title=row.title), row.signature, "{}"),
+                ListedPosting.of(row.id, PostingFields(title=row.title), row.signature, "{}"),
                 position,
                 known=None,
                 wants_detail=False,

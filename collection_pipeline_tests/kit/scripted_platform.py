@@ -46,7 +46,7 @@ def listed(
     version: int = 1,
 ) -> ListedPosting:
     """One list row; its signature follows ``title`` and ``version``."""
-    return ListedPosting(
+    return ListedPosting.of(
         source_job_id=job_id,
         fields=PostingFields(title=title, company_name=company),
         signature=list_signature(version, {"id": job_id, "title": title}),

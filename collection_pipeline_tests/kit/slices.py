@@ -31,7 +31,7 @@ def sighted(ids: Iterable[str], version: str = "a", **fields: Any) -> list[Sight
     """List rows; another ``version`` is another signature, ``fields`` are those of a posting."""
     return [
         SightedPosting(
-            ListedPosting(
+            ListedPosting.of(
                 one,
                 PostingFields(**{"title": f"title {version}", **fields}),
                 f"1:{version}",

@@ -24,7 +24,7 @@ from collection_pipeline.platforms.adapters.parsing import (
     source_job_id,
 )
 from collection_pipeline.platforms.adapters.regions import region_of
-from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.rows import RowReader, WirePaths, listed_posting
 from collection_pipeline.platforms.adapters.text import (
     COMPANY_CHARS,
     DESCRIPTION_CHARS,
@@ -45,18 +45,16 @@ from collection_pipeline.platforms.contract import (
     RequestPolicy,
 )
 
-SIGNATURE_VERSION = 1
-SIGNATURE_FIELDS = (
+SIGNATURE_VERSION = 2
+SIGNED_PATHS = WirePaths(
     "title",
     "company_name",
-    "location_raw",
-    "remote",
-    "categories",
-    "url",
+    "location.name",
+    "absolute_url",
     "language",
-    "description",
-    "published_at",
-    "deadline",
+    "content",
+    "first_published",
+    "application_deadline",
 )
 RULES = {"board": KeyRule(r"[A-Za-z0-9_-]{1,100}", "board=daangn (the last part of its address)")}
 LEAST_ROWS = 1
@@ -139,8 +137,19 @@ def read_greenhouse_row(row: JsonObject) -> ListedPosting:
     """One of ``jobs``; ``BadResponse`` without id or title."""
     reader = RowReader(row)
     job_id = source_job_id(row)
+    reader.title("title")
+    signed = {
+        **SIGNED_PATHS.of(row),
+        "departments": sorted(reader.texts("departments", ("name",))),
+        "offices": sorted(reader.texts("offices", ("name",))),
+        "workplace": _workplace(reader),
+    }
+    return listed_posting(row, job_id, SIGNATURE_VERSION, signed, _fields)
+
+
+def _fields(reader: RowReader) -> PostingFields:
     location = _location(reader)
-    fields = PostingFields(
+    return PostingFields(
         title=reader.title("title"),
         company_name=reader.text("company_name", COMPANY_CHARS),
         location_raw=location,
@@ -153,7 +162,6 @@ def read_greenhouse_row(row: JsonObject) -> ListedPosting:
         published_at=reader.instant("first_published"),
         deadline=reader.deadline("application_deadline"),
     )
-    return listed_posting(reader, job_id, fields, SIGNATURE_VERSION, SIGNATURE_FIELDS)
 
 
 def _content_text(content: str) -> str:

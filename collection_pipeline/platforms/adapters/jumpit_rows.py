@@ -15,7 +15,12 @@ from collection_pipeline.domain.posting import (
 from collection_pipeline.platforms.adapters.moments import ALWAYS_OPEN
 from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id
 from collection_pipeline.platforms.adapters.regions import region_of
-from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.rows import (
+    RowReader,
+    WirePaths,
+    listed_posting,
+    unordered,
+)
 from collection_pipeline.platforms.adapters.text import (
     COMPANY_CHARS,
     DESCRIPTION_CHARS,
@@ -26,17 +31,11 @@ from collection_pipeline.platforms.adapters.text import (
 )
 from collection_pipeline.platforms.contract import BadResponse
 
-SIGNATURE_VERSION = 1
-SIGNATURE_FIELDS = (
-    "title",
-    "company_name",
-    "location_raw",
-    "career_from",
-    "career_to",
-    "skills",
-    "categories",
-    "deadline",
-)
+SIGNATURE_VERSION = 2
+SIGNED_PATHS = WirePaths("minCareer", "maxCareer", "newcomer", "alwaysOpen", "closedAt")
+SIGNED_TEXTS = ("title", "companyName")
+SIGNED_LISTS = ("techStacks", "jobCategory", "locations")
+"""In no order."""
 HIGHEST_YEARS = 99
 POSTING_PAGE = "https://jumpit.saramin.co.kr/position/{id}"
 SECTIONS = (
@@ -53,9 +52,20 @@ def read_jumpit_row(row: JsonObject) -> ListedPosting:
     """One of ``result.positions``; ``BadResponse`` without id or title."""
     reader = RowReader(row)
     job_id = source_job_id(row)
+    reader.title("title", without_highlight)
+    signed = SIGNED_PATHS.of(row)
+    for path in SIGNED_TEXTS:
+        value = reader.value(path)
+        signed[path] = without_highlight(value) if isinstance(value, str) else value
+    for path in SIGNED_LISTS:
+        signed[path] = unordered(reader.value(path), without_highlight)
+    return listed_posting(row, job_id, SIGNATURE_VERSION, signed, _fields)
+
+
+def _fields(reader: RowReader) -> PostingFields:
     location = cut(", ".join(reader.texts("locations")), LOCATION_CHARS) or None
     career_from, career_to = _career(reader)
-    fields = PostingFields(
+    return PostingFields(
         title=reader.title("title", without_highlight),
         company_name=reader.text("companyName", COMPANY_CHARS, without_highlight),
         location_raw=location,
@@ -64,10 +74,9 @@ def read_jumpit_row(row: JsonObject) -> ListedPosting:
         career_to=career_to,
         skills=reader.texts("techStacks", of=without_highlight),
         categories=reader.split_texts("jobCategory", without_highlight),
-        url=POSTING_PAGE.format(id=job_id),
+        url=POSTING_PAGE.format(id=source_job_id(reader.row)),
         deadline=_deadline(reader),
     )
-    return listed_posting(reader, job_id, fields, SIGNATURE_VERSION, SIGNATURE_FIELDS)
 
 
 def read_jumpit_detail(job_id: str, body: JsonObject, result: JsonObject) -> PostingDetail:

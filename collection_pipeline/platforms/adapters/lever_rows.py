@@ -6,7 +6,12 @@ Lever tells no deadline and no company: a site is one company's board (platforms
 from collection_pipeline.domain.posting import ListedPosting, PostingFields
 from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id
 from collection_pipeline.platforms.adapters.regions import region_of
-from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.rows import (
+    RowReader,
+    WirePaths,
+    listed_posting,
+    unordered,
+)
 from collection_pipeline.platforms.adapters.text import (
     DESCRIPTION_CHARS,
     EMPLOYMENT_TYPE_CHARS,
@@ -20,17 +25,27 @@ from collection_pipeline.platforms.adapters.text import (
 )
 from collection_pipeline.platforms.adapters.workplace import workplace_named
 
-SIGNATURE_VERSION = 1
-SIGNATURE_FIELDS = (
-    "title",
-    "location_raw",
-    "employment_type",
-    "remote",
-    "salary",
-    "categories",
-    "url",
+SIGNATURE_VERSION = 2
+SIGNED_PATHS = WirePaths(
+    "text",
+    "categories.location",
+    "categories.department",
+    "categories.team",
+    "categories.commitment",
+    "workplaceType",
+    "salaryRange",
+    "salaryDescriptionPlain",
+    "salaryDescription",
+    "hostedUrl",
+    "descriptionPlain",
     "description",
-    "published_at",
+    "openingPlain",
+    "opening",
+    "descriptionBodyPlain",
+    "descriptionBody",
+    "additionalPlain",
+    "additional",
+    "createdAt",
 )
 UNSPECIFIED = "unspecified"
 MILLISECONDS = 1_000
@@ -40,9 +55,29 @@ def read_lever_row(row: JsonObject) -> ListedPosting:
     """One posting; ``BadResponse`` without id or text (its title)."""
     reader = RowReader(row)
     job_id = source_job_id(row)
+    reader.title("text")
+    signed = {
+        **SIGNED_PATHS.of(row),
+        "categories.allLocations": unordered(reader.value("categories.allLocations")),
+        "lists": _list_texts(reader.value("lists")),
+    }
+    return listed_posting(row, job_id, SIGNATURE_VERSION, signed, _fields)
+
+
+def _list_texts(lists: object) -> object:
+    """Headings and contents of the titled lists, in their order."""
+    if not isinstance(lists, list):
+        return lists
+    return [
+        [entry.get("text"), entry.get("content")] if isinstance(entry, dict) else None
+        for entry in lists
+    ]
+
+
+def _fields(reader: RowReader) -> PostingFields:
     location = _location(reader)
     parts = (reader.text(f"categories.{key}", LIST_ENTRY_CHARS) for key in ("department", "team"))
-    fields = PostingFields(
+    return PostingFields(
         title=reader.title("text"),
         location_raw=location,
         region=region_of(location),
@@ -54,7 +89,6 @@ def read_lever_row(row: JsonObject) -> ListedPosting:
         description=_description(reader),
         published_at=reader.epoch("createdAt", per_second=MILLISECONDS),
     )
-    return listed_posting(reader, job_id, fields, SIGNATURE_VERSION, SIGNATURE_FIELDS)
 
 
 def _location(reader: RowReader) -> str | None:

@@ -11,6 +11,8 @@ import math
 import re
 from collections.abc import Sequence
 
+import orjson
+
 from collection_pipeline.platforms.contract import (
     BadResponse,
     InvalidCondition,
@@ -82,6 +84,8 @@ def as_rows(value: object, name: str) -> list[JsonObject]:
 
 def whole_number(value: object) -> int | None:
     """An integer given as number or text, else ``None``; true and false are no numbers."""
+    if value.__class__ is str and len(value) <= 18 and value.isascii() and value.isdigit():
+        return int(value)
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -123,6 +127,14 @@ def at_most(rows: Sequence[JsonObject], limit: int) -> None:
 
 def raw_json(value: object) -> str:
     """``value`` as compact JSON that can be stored as utf8mb4; lone surrogates stay escaped."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return _unusual_json(value)
+
+
+def _unusual_json(value: object) -> str:
+    """What orjson refuses: lone surrogates, integers beyond 64 bits, deep nesting."""
     try:
         text = _COMPACT.encode(value)
     except RecursionError:

@@ -5,6 +5,9 @@ company boards write ``Seoul, South Korea`` or ``성동구, 서울``, so the oth
 """
 
 import re
+from functools import lru_cache
+
+from collection_pipeline.platforms.adapters.text import REMEMBERED_CHARS, REMEMBERED_TEXTS
 
 _KOREAN_NAMES: dict[str, tuple[str, ...]] = {
     "서울": ("서울특별시", "서울시"),
@@ -49,8 +52,15 @@ def region_of(location: str | None) -> str | None:
     """The short 시도 name that ``location`` begins with, such as ``서울`` or ``경기``."""
     if location is None:
         return None
+    return (_recognised_again if len(location) <= REMEMBERED_CHARS else _recognised)(location)
+
+
+def _recognised(location: str) -> str | None:
     words = [word for word in _WORD_BREAKS.split(location) if word and word not in _COUNTRY]
     if words and words[0] in _BY_NAME:
         return _BY_NAME[words[0]]
     later = (_BY_NAME.get(word) or _ENGLISH_NAMES.get(word.lower()) for word in words)
     return next((short for short in later if short not in {None, _AMBIGUOUS}), None)
+
+
+_recognised_again = lru_cache(REMEMBERED_TEXTS)(_recognised)

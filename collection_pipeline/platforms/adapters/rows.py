@@ -4,15 +4,17 @@ Absent, null and blank are alike and no drift; a value of an unexpected form is.
 wire's own, with a dot for nesting (``company.name``).
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import urlsplit
 
 from collection_pipeline.domain.posting import (
     UNKNOWN_DEADLINE,
     Deadline,
     ListedPosting,
+    PostingContent,
     PostingFields,
     list_signature,
 )
@@ -23,6 +25,8 @@ from collection_pipeline.platforms.adapters.text import (
     LIST_ENTRY_CHARS,
     MARKUP_CHARS,
     RAW_CHARS,
+    REMEMBERED_CHARS,
+    REMEMBERED_TEXTS,
     TITLE_CHARS,
     URL_CHARS,
     clean,
@@ -37,7 +41,7 @@ def _same(text: str) -> str:
 
 def _cleaned(text: str, of: Callable[[str], str]) -> str:
     """``text`` cleaned, turned by ``of``, and cleaned again where that changed it."""
-    before = clean(text[:MARKUP_CHARS])
+    before = clean(text if len(text) <= MARKUP_CHARS else text[:MARKUP_CHARS])
     after = of(before)
     return before if after is before else clean(after)
 
@@ -46,6 +50,39 @@ def _cleaned(text: str, of: Callable[[str], str]) -> str:
 def _keys(path: str) -> tuple[str, ...]:
     """The keys of a path; adapters name a fixed number of them in code."""
     return tuple(path.split("."))
+
+
+def _split(text: str, of: Callable[[str], str]) -> tuple[str, ...]:
+    parts = (cut(clean(part), LIST_ENTRY_CHARS) for part in _cleaned(text, of).split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))[:LIST_ENTRIES]
+
+
+_split_again = lru_cache(REMEMBERED_TEXTS)(_split)
+"""Lists of occupations and places are the same few in most rows."""
+_PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?([/?#]\S*)?")
+
+
+class WirePaths:
+    """Values of one row at fixed paths, such as ``position.title``, found in one pass."""
+
+    def __init__(self, *paths: str) -> None:
+        owners: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        for path in paths:
+            *owner, key = path.split(".")
+            owners.setdefault(tuple(owner), []).append((path, key))
+        self._owners = tuple(owners.items())
+
+    def of(self, row: JsonObject) -> dict[str, object]:
+        """The values by path; a path through something that is no object is left out."""
+        found: dict[str, object] = {}
+        for owner, leaves in self._owners:
+            holder: object = row
+            for key in owner:
+                holder = holder.get(key) if isinstance(holder, dict) else None
+            if isinstance(holder, dict):
+                for path, key in leaves:
+                    found[path] = holder.get(key)
+        return found
 
 
 class RowReader:
@@ -67,15 +104,23 @@ class RowReader:
     def value(self, path: str) -> object:
         """The value at ``path`` (``a.b`` for nesting); ``None`` when absent or null."""
         found: object = self.row
+        for key in _keys(path):
+            if not isinstance(found, dict):
+                if found is not None:
+                    self._refuse_owner(path)
+                return None
+            found = found.get(key)
+        return found
+
+    def _refuse_owner(self, path: str) -> None:
+        """The first value on the way to ``path`` that should have been an object."""
+        found: object = self.row
         keys = _keys(path)
         for depth, key in enumerate(keys):
-            if isinstance(found, dict):
-                found = found.get(key)
-                continue
-            if found is not None:
+            if not isinstance(found, dict):
                 self.refuse(".".join(keys[:depth]))
-            return None
-        return found
+                return
+            found = found.get(key)
 
     def text(self, path: str, limit: int, of: Callable[[str], str] = _same) -> str | None:
         """The text at ``path``, turned by ``of``, cleaned and cut to ``limit`` characters."""
@@ -140,14 +185,13 @@ class RowReader:
         if not isinstance(value, str):
             self.refuse(path)
             return ()
-        parts = (cut(clean(part), LIST_ENTRY_CHARS) for part in _cleaned(value, of).split(","))
-        return tuple(dict.fromkeys(part for part in parts if part))[:LIST_ENTRIES]
+        return (_split_again if len(value) <= REMEMBERED_CHARS else _split)(value, of)
 
     def link(self, path: str, of: Callable[[str], str] = _same) -> str | None:
         """An http(s) URL; one longer than its column is refused, since a cut one leads nowhere."""
         url = self.text(path, URL_CHARS + 1, of)
-        if url is None:
-            return None
+        if url is None or (len(url) <= URL_CHARS and _PLAIN_LINK.fullmatch(url)):
+            return url
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -205,33 +249,34 @@ class RowReader:
 
 
 def listed_posting(
-    reader: RowReader,
+    row: JsonObject,
     source_job_id: str,
-    fields: PostingFields,
     signature_version: int,
-    signature_fields: tuple[str, ...],
-    signature_extra: JsonObject | None = None,
+    signed: Mapping[str, object],
+    read: Callable[[RowReader], PostingFields],
 ) -> ListedPosting:
-    """A list row with its signature over ``signature_fields`` (columns) and extra wire values.
+    """A list row with its signature over ``signed``; ``read`` gives its columns when asked for.
 
-    Lists are sorted for the signature: their order says nothing (R22a).
+    ``signed`` are the wire's own values of the named fields (R22a): comparing what was sent spares
+    reading a row that is known. Raises ``BadResponse`` for a row nested beyond the stack.
     """
-    named = {name: _comparable(getattr(fields, name)) for name in signature_fields}
-    raw = reader.raw(reader.row)
-    return ListedPosting(
-        source_job_id,
-        fields,
-        list_signature(signature_version, {**named, **(signature_extra or {})}),
-        raw,
-        reader.unparsed,
-    )
+    try:
+        signature = list_signature(signature_version, signed)
+    except RecursionError:
+        raise BadResponse("a row is nested too deeply") from None
+
+    def content() -> PostingContent:
+        reader = RowReader(row)
+        fields = read(reader)
+        return PostingContent(fields, reader.raw(row), reader.unparsed)
+
+    return ListedPosting(source_job_id, signature, content)
 
 
-def _comparable(value: object) -> object:
-    if isinstance(value, Deadline):
-        return [value.kind.value, None if value.at is None else value.at.isoformat()]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, tuple):
-        return sorted(value)
+def unordered(value: object, of: Callable[[str], str] = _same) -> object:
+    """A list, or a comma-joined text, in an order of its own: the wire's says nothing (R22a)."""
+    if isinstance(value, str):
+        return sorted(of(value).split(","))
+    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+        return sorted(of(entry) for entry in value)
     return value

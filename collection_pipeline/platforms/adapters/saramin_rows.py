@@ -19,7 +19,12 @@ from collection_pipeline.platforms.adapters.moments import (
 )
 from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id, whole_number
 from collection_pipeline.platforms.adapters.regions import region_of
-from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.rows import (
+    RowReader,
+    WirePaths,
+    listed_posting,
+    unordered,
+)
 from collection_pipeline.platforms.adapters.text import (
     COMPANY_CHARS,
     EMPLOYMENT_TYPE_CHARS,
@@ -29,22 +34,28 @@ from collection_pipeline.platforms.adapters.text import (
     unescaped,
 )
 
-SIGNATURE_VERSION = 1
-SIGNATURE_FIELDS = (
-    "title",
-    "company_name",
-    "location_raw",
-    "career_from",
-    "career_to",
-    "employment_type",
-    "salary",
-    "skills",
-    "categories",
+SIGNATURE_VERSION = 2
+SIGNED_PATHS = WirePaths(
+    "position.title",
+    "company.detail.name",
+    "company.name",
+    "position.location.name",
+    "position.experience-level.code",
+    "position.experience-level.min",
+    "position.experience-level.max",
+    "position.job-type.name",
+    "salary.name",
     "url",
-    "published_at",
-    "opened_at",
-    "deadline",
+    "posting-timestamp",
+    "posting-date",
+    "opening-timestamp",
+    "opening-date",
+    "close-type.code",
+    "expiration-timestamp",
+    "expiration-date",
 )
+SIGNED_LISTS = WirePaths("keyword", "position.job-mid-code.name", "position.job-code.name")
+"""Comma-joined, in no order."""
 HIGHEST_YEARS = 99
 _NEWCOMERS, _EXPERIENCED, _BOTH = 1, 2, 3
 _CLOSES_ON_DATE = 1
@@ -55,11 +66,19 @@ def read_saramin_row(row: JsonObject) -> ListedPosting:
     """One ``job``; ``BadResponse`` without id or title."""
     reader = RowReader(row)
     job_id = source_job_id(row)
+    reader.title("position.title", unescaped)
+    signed = SIGNED_PATHS.of(row)
+    for path, value in SIGNED_LISTS.of(row).items():
+        signed[path] = unordered(value)
+    return listed_posting(row, job_id, SIGNATURE_VERSION, signed, _fields)
+
+
+def _fields(reader: RowReader) -> PostingFields:
     location = reader.text("position.location.name", LOCATION_CHARS, unescaped)
     career_from, career_to = _career(reader)
     middle = reader.split_texts("position.job-mid-code.name", unescaped)
     jobs = reader.split_texts("position.job-code.name", unescaped)
-    fields = PostingFields(
+    return PostingFields(
         title=reader.title("position.title", unescaped),
         company_name=reader.text("company.detail.name", COMPANY_CHARS, unescaped)
         or reader.text("company.name", COMPANY_CHARS, unescaped),
@@ -76,7 +95,6 @@ def read_saramin_row(row: JsonObject) -> ListedPosting:
         opened_at=_time(reader, "opening"),
         deadline=_deadline(reader),
     )
-    return listed_posting(reader, job_id, fields, SIGNATURE_VERSION, SIGNATURE_FIELDS)
 
 
 def _career(reader: RowReader) -> tuple[int | None, int | None]:

@@ -8,6 +8,7 @@ time in proportion to its length (R10).
 
 import html
 import re
+from functools import lru_cache
 
 TITLE_CHARS = 500
 COMPANY_CHARS = 255
@@ -21,6 +22,9 @@ MARKUP_CHARS = 5 * DESCRIPTION_CHARS
 """What is read of a text before its markup is taken out."""
 RAW_CHARS = 2_000_000
 """A row with it stays below 16 MB as a statement, the least that servers accept by default."""
+REMEMBERED_TEXTS = 4_096
+REMEMBERED_CHARS = 200
+"""Short texts whose reading is remembered: at most some megabytes a process."""
 LIST_ENTRIES = 100
 LIST_ENTRY_CHARS = 100
 
@@ -63,7 +67,17 @@ def unescaped(text: str) -> str:
 
     Python refuses to read a number of more than 4,300 digits; as an entity it is no character.
     """
-    return html.unescape(_ENDLESS_ENTITY.sub(_NO_CHARACTER, text)) if "&" in text else text
+    if "&" not in text:
+        return text
+    return (_unescaped_again if len(text) <= REMEMBERED_CHARS else _unescaped)(text)
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(_ENDLESS_ENTITY.sub(_NO_CHARACTER, text))
+
+
+_unescaped_again = lru_cache(REMEMBERED_TEXTS)(_unescaped)
+"""Names of places are the same few in most rows, and each has its entity."""
 
 
 def without_highlight(text: str) -> str:

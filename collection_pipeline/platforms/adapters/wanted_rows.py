@@ -8,7 +8,7 @@ upper limit; ``reward`` is a referral bounty, not pay; chaos rows have no due ti
 from collection_pipeline.domain.posting import ListedPosting, PostingFields
 from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id, whole_number
 from collection_pipeline.platforms.adapters.regions import region_of
-from collection_pipeline.platforms.adapters.rows import RowReader, listed_posting
+from collection_pipeline.platforms.adapters.rows import RowReader, WirePaths, listed_posting
 from collection_pipeline.platforms.adapters.text import (
     COMPANY_CHARS,
     EMPLOYMENT_TYPE_CHARS,
@@ -17,16 +17,18 @@ from collection_pipeline.platforms.adapters.text import (
     cut,
 )
 
-SIGNATURE_VERSION = 1
-SIGNATURE_FIELDS = (
-    "title",
-    "company_name",
-    "location_raw",
-    "career_from",
-    "career_to",
+SIGNATURE_VERSION = 2
+SIGNED_PATHS = WirePaths(
+    "position",
+    "company.name",
+    "address.full_location",
+    "address.country",
+    "address.location",
+    "address.district",
+    "annual_from",
+    "annual_to",
     "employment_type",
-    "categories",
-    "deadline",
+    "due_time",
 )
 CLOSED_STATUSES = frozenset({"close", "closed", "draft"})
 NO_UPPER_LIMIT_YEARS = 50
@@ -43,9 +45,20 @@ def read_wanted_row(row: JsonObject) -> ListedPosting:
     """One row; ``BadResponse`` without id or title."""
     reader = RowReader(row)
     job_id = source_job_id(row)
+    reader.title("position")
+    signed = {
+        **SIGNED_PATHS.of(row),
+        "categories": sorted(_category_ids(reader)),
+        "skill_tags": _skill_marks(reader),
+    }
+    return listed_posting(row, job_id, SIGNATURE_VERSION, signed, _fields)
+
+
+def _fields(reader: RowReader) -> PostingFields:
     location = read_location(reader)
     career_from, career_to = read_career(reader)
-    fields = PostingFields(
+    _skill_marks(reader)  # no column, but what does not parse of them is drift
+    return PostingFields(
         title=reader.title("position"),
         company_name=reader.text("company.name", COMPANY_CHARS),
         location_raw=location,
@@ -54,16 +67,8 @@ def read_wanted_row(row: JsonObject) -> ListedPosting:
         career_to=career_to,
         employment_type=reader.text("employment_type", EMPLOYMENT_TYPE_CHARS),
         categories=_category_ids(reader),
-        url=POSTING_PAGE.format(id=job_id),
+        url=POSTING_PAGE.format(id=source_job_id(reader.row)),
         deadline=reader.deadline("due_time"),
-    )
-    return listed_posting(
-        reader,
-        job_id,
-        fields,
-        SIGNATURE_VERSION,
-        SIGNATURE_FIELDS,
-        {"skill_tags": _skill_marks(reader)},
     )
 
 

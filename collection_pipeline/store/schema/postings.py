@@ -63,6 +63,7 @@ job_postings = Table(
     instant("created_at", nullable=False, now=True),
     instant("updated_at", nullable=False, now=True),
     instant("body_trimmed_at"),
+    Column("unparsed_fields", ascii_text(1000)),
     UniqueConstraint("job_source_id", "source_job_id", name="uq_job_postings_source_job"),
     Index("ix_job_postings_sighting", "job_source_id", "status", "last_seen_run_date"),
     Index("ix_job_postings_company_id", "company_id"),
