@@ -4,6 +4,7 @@
 # make test    all tests, on MySQL and on MariaDB
 # make proof   every promise tried many times; writes the figures into docs/guarantees.md
 # make year    a simulated year of 50 sources, and which tables level out
+# make bench-contest  the pipeline beside Scrapy, dlt and others (`make bench-setup` brings them)
 # make audit   the pinned versions against known vulnerabilities, where an index can be reached
 # make screenshots  the pictures in the README, drawn anew
 # make lint    format, lint, types, import direction
@@ -19,7 +20,7 @@ PYTEST ?= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 TESTS ?=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo up test test-mysql test-mariadb proof year audit programs screenshots lint lock clean
+.PHONY: setup demo up test test-mysql test-mariadb proof year bench-setup bench-contest audit programs screenshots lint lock clean
 
 setup: $(SETUP_STAMP)
 
@@ -68,6 +69,37 @@ proof: setup programs
 
 year: setup
 	$(BIN)/python -m benchmarks.simulated_year
+
+# What the pipeline is compared with never enters .venv. mysqlclient has no wheel: it is built from
+# its source, for which only root can install what is missing.
+BENCH_VENV := .local/bench-venv
+BENCH_STAMP := $(BENCH_VENV)/.installed
+CONTEST ?=
+
+bench-setup: $(BENCH_STAMP)
+
+$(BENCH_STAMP): requirements.lock requirements-bench.lock pyproject.toml
+	@if command -v gcc >/dev/null && command -v pkg-config >/dev/null \
+	  && { pkg-config --exists mysqlclient || pkg-config --exists libmariadb; } \
+	  && $(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' \
+	    2>/dev/null; then :; \
+	elif test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+	  apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q --yes \
+	    --no-install-recommends gcc libc6-dev pkg-config default-libmysqlclient-dev python3-dev; \
+	else \
+	  echo 'mysqlclient is built from its source: apt-get install gcc pkg-config' \
+	    'default-libmysqlclient-dev python3-dev' >&2; exit 3; \
+	fi
+	test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install -qq --disable-pip-version-check --require-hashes \
+	  --only-binary :all: --no-binary mysqlclient -r requirements.lock -r requirements-bench.lock
+	$(BENCH_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-index \
+	  --no-build-isolation --editable .
+	touch $@
+
+# Half an hour on two quiet cores; a try is CONTEST='--rounds 1 --sizes 2600 --latencies 0'.
+bench-contest: setup bench-setup
+	$(BIN)/python -m benchmarks.contest --python $(BENCH_VENV)/bin/python $(CONTEST)
 
 # Programs that only tests need: Chromium for the operations page, ip for hosts in networks of their
 # own, systemd-analyze for the units in deploy/. Only root can install them.
@@ -119,6 +151,7 @@ lock:
 	$(LOCK) --extra docker --extra kubernetes --constraint requirements.lock \
 	  --output-file requirements-deploy.lock pyproject.toml
 	$(LOCK) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+	$(LOCK) --constraint requirements.lock --output-file requirements-bench.lock requirements-bench.in
 
 clean:
 	@if test -x $(BIN)/python; then $(BIN)/python -m collection_pipeline.local_db stop; fi
