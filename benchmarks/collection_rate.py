@@ -68,6 +68,13 @@ def main() -> None:
 @contextmanager
 def simulator() -> Iterator[dict[str, str]]:
     """The simulator as a process of its own; its exports."""
+    with simulator_process() as (_, exports):
+        yield exports
+
+
+@contextmanager
+def simulator_process() -> Iterator[tuple[int, dict[str, str]]]:
+    """The same, and its process id."""
     command = [sys.executable, "-m", "collection_pipeline.simulator", "--separate-ports"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -76,7 +83,7 @@ def simulator() -> Iterator[dict[str, str]]:
             while "COLLECTION_SARAMIN_ACCESS_KEY" not in exports:
                 name, _, value = process.stdout.readline().removeprefix("export ").partition("=")
                 exports[name] = value.strip()
-            yield exports
+            yield process.pid, exports
         finally:
             process.terminate()
 
