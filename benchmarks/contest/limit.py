@@ -18,6 +18,7 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import httpx
 import MySQLdb
@@ -40,6 +41,7 @@ DEFAULT_SHARES = 1
 Get = Callable[[str], bytes]
 Rows = tuple[list[tuple[object, ...]], int]
 Read = Callable[[str, int, bytes], Rows]
+Store = Callable[[Any, str, list[tuple[object, ...]]], None]
 
 
 def standard_library(task: ContestTask) -> Get:
@@ -90,34 +92,46 @@ def nine_by_stdlib(word: str, _page: int, body: bytes) -> Rows:
     return rows, int(jobs["total"])
 
 
-def same_columns(task: ContestTask) -> tuple[Read, str]:
-    """The pipeline's parser, and its statement for its own table."""
+def same_columns(task: ContestTask) -> tuple[Read, Store]:
+    """The pipeline's parser, and its statements for its own table."""
     # Only this variant pays for importing the pipeline, before the start is told.
     from collection_pipeline.domain.cycle import JobPostingCollectionCycle
     from collection_pipeline.domain.source import Platform
     from collection_pipeline.platforms.adapters.registry import build_registry
     from collection_pipeline.platforms.contract import PlatformReply, Position
     from collection_pipeline.settings import load_settings
-    from collection_pipeline.store.postings import UPSERT_WHOLE, posting_row
+    from collection_pipeline.store.postings import (
+        posting_row,
+        posting_upserts,
+        shared_columns,
+    )
 
     adapter = build_registry(load_settings({}))[Platform.SARAMIN]
     now = datetime(2026, 12, 1)
-    cycles = {
-        word: JobPostingCollectionCycle(0, number + 1, now.date())
+    shared = {
+        word: shared_columns(JobPostingCollectionCycle(0, number + 1, now.date()), now)
         for number, word in enumerate(task.keywords)
     }
 
-    def read(word: str, page: int, body: bytes) -> Rows:
+    def read(_word: str, page: int, body: bytes) -> Rows:
         position: Position = {"start": page, "count": PAGE_ROWS}
         listed = adapter.read_page({}, position, PlatformReply(200, {}, body))
-        rows = [posting_row(cycles[word], row, None, "NONE", now) for row in listed.rows]
-        return rows, listed.stated_total or 0
+        return [posting_row(row, None, "NONE") for row in listed.rows], listed.stated_total or 0
 
-    return read, UPSERT_WHOLE
+    def store(cursor: Any, word: str, rows: list[tuple[object, ...]]) -> None:
+        for statement, parameters in posting_upserts(shared[word], rows, keeps_detail=False):
+            cursor.execute(statement, parameters)
+
+    return read, store
+
+
+def store_nine(cursor: Any, _word: str, rows: list[tuple[object, ...]]) -> None:
+    """The nine columns of all rows by one statement."""
+    store_many(cursor, UPSERT, rows)
 
 
 def collect_share(
-    task: ContestTask, word: str, first: int, step: int, get: Get, read: Read, statement: str
+    task: ContestTask, word: str, first: int, step: int, get: Get, read: Read, store: Store
 ) -> None:
     """Pages ``first``, ``first + step`` and so on of one source, each stored with its cursor."""
     connection = MySQLdb.connect(**task.mysqlclient_arguments, init_command=READ_COMMITTED)
@@ -127,7 +141,7 @@ def collect_share(
         if page * PAGE_ROWS >= total:
             break
         rows, total = read(word, page, get(task.target(word, page)))
-        store_many(cursor, statement, rows)
+        store(cursor, word, rows)
         cursor.execute(CURSOR, (word, first, page + step))
         connection.commit()
     connection.close()
@@ -142,15 +156,15 @@ def main() -> None:
     clients = {"requests": by_requests, "urllib3": by_urllib3, "httpx": by_httpx}
     client = next((clients[word] for word in words if word in clients), standard_library)
     read: Read = nine_by_stdlib if "stdlib" in words else nine_by_orjson
-    statement = UPSERT
+    store: Store = store_nine
     if "same" in words:
-        read, statement = same_columns(task)
+        read, store = same_columns(task)
     ready()
     failures: list[BaseException] = []
 
     def work(word: str, first: int) -> None:
         try:
-            collect_share(task, word, first, shares, client(task), read, statement)
+            collect_share(task, word, first, shares, client(task), read, store)
         except Exception as error:
             failures.append(error)
 
