@@ -196,9 +196,13 @@ class JobSourceGateway(Protocol):
 
 @dataclass(frozen=True)
 class ThrottleSlot:
-    """A reserved moment: seconds from now until the request may be sent."""
+    """A reserved moment: seconds from now until the request may be sent.
+
+    "Now" was read between the monotonic times ``read_between``, where the throttle can tell them.
+    """
 
     wait_seconds: float
+    read_between: tuple[float, float] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

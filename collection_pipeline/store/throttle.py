@@ -5,6 +5,8 @@ a short transaction of its own under the host row's lock; the wait happens outsi
 a daily quota, moment and call are taken together or not at all; the host's row is locked first.
 """
 
+import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, select
@@ -21,9 +23,16 @@ from collection_pipeline.store.transaction import TransactionRunner
 class PersistentHostRequestThrottle:
     """``HostRequestThrottleGateway`` over ``external_request_host_limits``."""
 
-    def __init__(self, transactions: TransactionRunner, clock: DatabaseClock) -> None:
+    def __init__(
+        self,
+        transactions: TransactionRunner,
+        clock: DatabaseClock,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._transactions = transactions
         self._clock = clock
+        self._monotonic = monotonic
 
     def reserve(
         self,
@@ -40,7 +49,9 @@ class PersistentHostRequestThrottle:
 
         def reserving(connection: Connection) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
             next_allowed_at = self._locked(connection, host)
+            asked_at = self._monotonic()
             now = self._clock.now(connection)
+            answered_at = self._monotonic()
             not_before = max(now, next_allowed_at) if next_allowed_at else now
             wait = (not_before - now).total_seconds()
             if wait > longest_wait_seconds:
@@ -48,7 +59,7 @@ class PersistentHostRequestThrottle:
             if quota is not None and not take_call(connection, quota, now):
                 return KeyQuotaUsedUp()
             self._store(connection, host, not_before + timedelta(seconds=delay_seconds), now)
-            return ThrottleSlot(wait)
+            return ThrottleSlot(wait, (asked_at, answered_at))
 
         return self._transactions.run(reserving)
 

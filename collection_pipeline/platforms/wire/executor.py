@@ -153,7 +153,9 @@ class SourceRequestExecutor:
         if early is not None and early.failure.reason is Reason.POLICY:
             return ExecutedRequest(None, early, sent=False, written=False)
         # Asked before the slot too: a slot that is free at once must not be lost to the question.
-        stopped = self._permitted()
+        # Where the host makes everybody wait, the question after the wait is enough (R27).
+        is_asked = not self._pace.expects_wait
+        stopped = self._permitted() if is_asked else None
         if stopped is not None:
             return stopped
         window = self._reserve(host_key(request.base_url), delay_seconds)
@@ -161,7 +163,12 @@ class SourceRequestExecutor:
             return window
         if window.is_empty:
             return None
-        if early is None and window.contains(self._monotonic()) and self._permit.wait(0.0):
+        if (
+            early is None
+            and is_asked
+            and window.contains(self._monotonic())
+            and self._permit.wait(0.0)
+        ):
             return self._send(request, policy, delay_seconds, window)
         self._transactions.assert_none_open()
         if not self._wait_until(window.opens_at - self._pace.lead(connects=True)):
@@ -187,7 +194,9 @@ class SourceRequestExecutor:
             return slot
         self._has_call = True
         checkpoints.reach(checkpoints.AFTER_RESERVATION)
-        return self._pace.window(asked_at, self._monotonic(), slot.wait_seconds, width)
+        self._pace.note_reservation(self._monotonic() - asked_at, slot.wait_seconds)
+        between = slot.read_between or (asked_at, self._monotonic())
+        return self._pace.window(*between, slot.wait_seconds, width)
 
     def _open(self, request: PlatformRequest, policy: RequestPolicy) -> RequestFailed | None:
         started_at = self._monotonic()

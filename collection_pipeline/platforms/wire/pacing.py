@@ -6,14 +6,16 @@ A slot is a window ``[slot, slot + width]``, and ``delay + width`` is reserved f
     slot        latest send             next slot
 
 Whoever sends inside its own window is far enough from every neighbour. The width covers how late a
-process wakes (grace) and how exactly it knows where its slot lies: the throttle's answer tells how
-long to wait from a moment between asking and answering, so the window shrinks by that round trip.
+process wakes (grace) and how exactly it knows where its slot lies: the throttle tells how long to
+wait from the moment at which it read the database's clock, which lies between two of our own, so
+the window shrinks by that reading. A slot that is free at once is used only after the reservation
+was committed, so then the width covers that too.
 """
 
 from dataclasses import dataclass
 
 GRACE_SHARE = 0.02
-LEAST_GRACE_SECONDS = 0.010
+LEAST_GRACE_SECONDS = 0.002
 MOST_GRACE_SECONDS = 0.020
 PATIENT_MISSES = 5
 """Missed slots in a row after which the grace doubles each time: a slow machine must not starve."""
@@ -50,6 +52,8 @@ class Pace:
     def __init__(self) -> None:
         self._missed_in_a_row = 0
         self._round_trip = FIRST_ROUND_TRIP_SECONDS
+        self._reading = FIRST_ROUND_TRIP_SECONDS
+        self.expects_wait = False
         self._check = FIRST_CHECK_SECONDS
         self._connect = 0.0
 
@@ -62,14 +66,23 @@ class Pace:
 
     def width(self, delay_seconds: float) -> float:
         """Seconds to reserve beyond the delay."""
-        round_trip = min(self._round_trip * ROUND_TRIP_MARGIN, MOST_ROUND_TRIP_SECONDS)
-        return self.grace(delay_seconds) + round_trip
+        unknown = self._reading if self.expects_wait else self._round_trip
+        unknown = max(unknown, self._reading)
+        return self.grace(delay_seconds) + min(unknown * ROUND_TRIP_MARGIN, MOST_ROUND_TRIP_SECONDS)
+
+    def note_reservation(self, seconds: float, wait_seconds: float) -> None:
+        """A reservation took so long, and found its slot ``wait_seconds`` away."""
+        self._round_trip = max(seconds, self._round_trip * FORGETTING)
+        self.expects_wait = wait_seconds > self._round_trip
 
     def window(
         self, asked_at: float, answered_at: float, wait_seconds: float, width: float
     ) -> SendWindow:
-        """The part of the slot that is certain; empty (never containing) after a slow answer."""
-        self._round_trip = max(answered_at - asked_at, self._round_trip * FORGETTING)
+        """The part of the slot that is certain; empty (never containing) after a slow answer.
+
+        The clock was read between ``asked_at`` and ``answered_at``.
+        """
+        self._reading = max(answered_at - asked_at, self._reading * FORGETTING)
         return SendWindow(answered_at + wait_seconds, asked_at + wait_seconds + width)
 
     def lead(self, *, connects: bool) -> float:
@@ -87,7 +100,8 @@ class Pace:
         self._connect = min(max(seconds, self._connect), MOST_CONNECT_SECONDS)
 
     def note_missed(self) -> None:
-        """A slot was given up."""
+        """A slot was given up; the next one may be free at once."""
+        self.expects_wait = False
         self._missed_in_a_row += 1
 
     def note_sent(self) -> None:
