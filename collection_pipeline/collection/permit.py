@@ -11,6 +11,7 @@ from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.store.claim import ClaimedCycle
 from collection_pipeline.store.clock import DatabaseClock
+from collection_pipeline.store.prepared import PreparedStatement
 from collection_pipeline.store.runnable import is_runnable
 from collection_pipeline.store.schema.cycles import cycles
 from collection_pipeline.store.schema.sources import job_sources
@@ -37,7 +38,8 @@ class LeasedSlicePermit:
         self._ends_at = ends_at
         self._stop = stop
         self._monotonic = monotonic
-        self._question = _standing(claimed, platforms)
+        question = _standing(claimed, platforms)
+        self._question = PreparedStatement(question, transactions.engine.dialect)
 
     def stop_reason(self) -> str | None:
         """Asked to stop, past midnight, lease lost, or source not runnable; else ``None``."""
@@ -56,7 +58,7 @@ class LeasedSlicePermit:
         return not self._stop.wait(seconds)
 
     def _reason_in_database(self, connection: Connection) -> str | None:
-        row = connection.execute(self._question).one_or_none()
+        row = self._question.execute(connection).one_or_none()
         now = self._clock.now(connection)
         if run_date_of(now) != self._claimed.cycle.run_date:
             return "the run date is over"

@@ -7,15 +7,13 @@ the locks, and passed on as a parameter. Never ``SYSDATE()``: it ignores ``SET t
 from datetime import date, datetime, timedelta
 from typing import cast
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 from sqlalchemy.dialects.mysql import insert
 
 from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.store.schema.operations import simulation_clock
 
-_NOW = text(
-    "SELECT UTC_TIMESTAMP(6), (SELECT offset_microseconds FROM simulation_clock WHERE id = 1)"
-)
+_NOW = "SELECT UTC_TIMESTAMP(6), (SELECT offset_microseconds FROM simulation_clock WHERE id = 1)"
 _OFFSET = select(simulation_clock.c.offset_microseconds).where(simulation_clock.c.id == 1)
 _EPOCH = datetime(1970, 1, 1)
 
@@ -29,7 +27,7 @@ class DatabaseClock:
 
     def now(self, connection: Connection) -> datetime:
         """Naive UTC with microseconds, the simulated offset added."""
-        row = connection.execute(_NOW).one()
+        row = connection.exec_driver_sql(_NOW).one()
         now = cast(datetime, row[0])
         return now + timedelta(microseconds=row[1]) if row[1] else now
 

@@ -272,7 +272,10 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 def _words(words: Sequence[str]) -> str | None:
-    return json.dumps(list(words), ensure_ascii=False) if words else None
+    return _WORDS(list(words)) if words else None
+
+
+_WORDS = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _detail_values(result: PostingDetail | GonePosting) -> dict[str, Any]:

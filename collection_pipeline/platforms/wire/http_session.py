@@ -120,13 +120,26 @@ class _WatchedAdapter(HTTPAdapter):
             "https": _WatchedTlsPool,
         }
 
+    def is_connected(self, prepared: requests.PreparedRequest, verify: bool | str) -> bool:
+        """Whether a live connection for ``prepared`` waits in the pool."""
+        pool = self._pool(prepared, verify)
+        connection = pool._get_conn()  # a dropped one comes back closed
+        try:
+            return not connection.is_closed
+        finally:
+            pool._put_conn(connection)
+
+    def _pool(self, prepared: requests.PreparedRequest, verify: bool | str) -> HTTPConnectionPool:
+        pool = self.get_connection_with_tls_context(prepared, verify)
+        if not isinstance(pool, HTTPConnectionPool):
+            raise TypeError(f"no connections can be opened by {type(pool).__name__}")
+        return pool
+
     def open_connection(
         self, prepared: requests.PreparedRequest, verify: bool | str, connect_seconds: float
     ) -> bool:
         """Leave a live connection for ``prepared`` in the pool; True if it had to be made."""
-        pool = self.get_connection_with_tls_context(prepared, verify)
-        if not isinstance(pool, HTTPConnectionPool):
-            raise TypeError(f"no connections can be opened by {type(pool).__name__}")
+        pool = self._pool(prepared, verify)
         self.cert_verify(pool, prepared.url, verify, None)  # type: ignore[no-untyped-call]  # untyped
         connection = pool._get_conn()
         is_new = connection.is_closed
@@ -158,6 +171,10 @@ class SingleSendSession(requests.Session):
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         """No target, ever: the library would read a redirect's whole body to prepare the next."""
+
+    def is_connected(self, prepared: requests.PreparedRequest, verify: bool | str) -> bool:
+        """Whether a live connection for ``prepared`` is open already."""
+        return self.watched.is_connected(prepared, verify)
 
     def open_connection(
         self, prepared: requests.PreparedRequest, verify: bool | str, connect_seconds: float

@@ -63,6 +63,8 @@ class RequestsSender:
         self._redactor = Redactor(settings.secrets.values())
         install_log_redaction(self._redactor)
         self._session = SingleSendSession(user_agent)
+        self._checked_last: tuple[PlatformRequest, RequestPolicy, requests.PreparedRequest] | None
+        self._checked_last = None
         self._used_at = monotonic()
         self._idle_seconds = IDLE_SECONDS
 
@@ -119,6 +121,10 @@ class RequestsSender:
     def _checked(
         self, request: PlatformRequest, policy: RequestPolicy
     ) -> requests.PreparedRequest | RequestFailed:
+        """The request as it will be sent; asked for twice, when connecting and when sending."""
+        last = self._checked_last
+        if last is not None and last[0] is request and last[1] is policy:
+            return last[2]
         self._learn_secrets(request)
         refusal = policy_refusal(request, policy)
         if refusal is not None:
@@ -131,6 +137,7 @@ class RequestsSender:
             prepared = None
         if prepared is None or not is_same_target(prepared.url or "", request):
             return self._failure(Reason.POLICY, request, "not sent: it cannot be written as a URL")
+        self._checked_last = (request, policy, prepared)
         return prepared
 
     def _learn_secrets(self, request: PlatformRequest) -> None:
@@ -143,6 +150,8 @@ class RequestsSender:
         self, request: PlatformRequest, prepared: requests.PreparedRequest
     ) -> RequestFailed | None:
         self._close_if_idle(OPEN_AHEAD_SHARE)
+        if self._session.is_connected(prepared, self._verify):
+            return None
         failure = None
         with InFlight(self._connect_seconds) as in_flight:
             try:
