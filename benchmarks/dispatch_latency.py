@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.tables import Table, show
-from collection_pipeline.store.migration import migrate
 from collection_pipeline.store.connection import open_engine
+from collection_pipeline.store.migration import migrate
 from collection_pipeline_tests.kit.dagster_world import ROOT, dagster_environment
 from collection_pipeline_tests.kit.servers import create_database, private_server
 from collection_pipeline_tests.kit.simulator_calls import source
@@ -75,9 +75,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    with private_server() as server, _world(
-        create_database(server), create_database(server)
-    ) as world:
+    with (
+        private_server() as server,
+        _world(create_database(server), create_database(server)) as world,
+    ):
         world.no_op_seconds()
         world.dispatch_seconds()
         bare, ours = [], []
@@ -108,9 +109,12 @@ def _world(queue_url: str, dagster_url: str) -> Iterator[World]:
     engine = open_engine(queue_url)
     migrate(engine)
     engine.dispose()
-    with tempfile.TemporaryDirectory() as folder, opened_stack(
-        queue_url, [source("lever", f"latency{number}", 3) for number in range(100)]
-    ) as stack:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        opened_stack(
+            queue_url, [source("lever", f"latency{number}", 3) for number in range(100)]
+        ) as stack,
+    ):
         home, noted = Path(folder) / "home", Path(folder) / "noted"
         home.mkdir()
         shutil.copy(ROOT / "dagster.yaml", home)

@@ -8,7 +8,7 @@ supported, and no older system has already run on that date (R44).
 from collections.abc import Collection
 from datetime import date
 
-from sqlalchemy import ColumnElement, and_, exists, or_, select
+from sqlalchemy import ColumnElement, and_, exists, false, or_, select
 
 from collection_pipeline.domain.cycle_status import TERMINAL_STATUSES
 from collection_pipeline.domain.source import SourceType
@@ -36,7 +36,9 @@ def is_switched_on(run_date: RunDate) -> ColumnElement[bool]:
 
 def is_runnable(run_date: RunDate, platforms: Collection[str]) -> ColumnElement[bool]:
     """True for the rows of ``job_sources`` that may be collected on ``run_date``."""
-    return and_(is_switched_on(run_date), job_sources.c.platform.in_(sorted(platforms)))
+    # Not as a list: its statement would be written anew each time that it is carried out.
+    supported = or_(false(), *(job_sources.c.platform == name for name in sorted(platforms)))
+    return and_(is_switched_on(run_date), supported)
 
 
 def flag_is_on(name: str) -> ColumnElement[bool]:
