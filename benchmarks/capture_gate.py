@@ -15,6 +15,7 @@ from datetime import date, datetime, timedelta
 
 from sqlalchemy import Connection, text
 
+from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble, worker_name
 from collection_pipeline.collection.snapshot import CaptureReport
 from collection_pipeline.domain.cycle_status import CycleStatus
@@ -58,31 +59,39 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    for kind in KINDS:
-        _measure(kind, arguments.sources, arguments.rounds)
+    show(
+        Table(
+            name="capture_gate",
+            caption=f"How long the 09:00 snapshot of {arguments.sources:,} sources holds the gate "
+            f"after the cutoff, {arguments.rounds} mornings each; less than a second is wanted.",
+            header=["server", "median (ms)", "most (ms)", "row by row (ms)", "times as long"],
+            rows=[_measured(kind, arguments.sources, arguments.rounds) for kind in KINDS],
+        )
+    )
 
 
-def _measure(kind: ServerKind, sources: int, rounds: int) -> None:
+def _measured(kind: ServerKind, sources: int, rounds: int) -> list[str]:
     with private_server(kind) as server:
         url = create_database(server)
         pipeline = assemble(load_settings({"COLLECTION_SIMULATION": "1"}), url)
         migrate(pipeline.engine)
         pipeline.transactions.run(lambda connection: _prepare(pipeline, connection, sources))
-        print(f"{kind} {server.version()}, {sources:,} sources")
         held, bare = [], []
-        for number in range(rounds):
+        for _ in range(rounds):
             report = _captured_morning(pipeline)
             assert report.captured_here and report.gate_held_seconds is not None
             assert report.item_count == sources
             held.append(report.gate_held_seconds * 1000)
             bare.append(_row_by_row(pipeline, report.header.snapshot_date) * 1000)
-            print(
-                f"round {number + 1}: gate held {held[-1]:,.0f} ms after the cutoff, "
-                f"row by row {bare[-1]:,.0f} ms ({bare[-1] / held[-1]:.0f} times as long)"
-            )
         ratio = statistics.median(one / other for one, other in zip(bare, held, strict=True))
-        print(f"median: {statistics.median(held):,.0f} ms, row by row {ratio:.0f} times as long")
         pipeline.close()
+        return [
+            f"{kind} {server.version()}",
+            f"{statistics.median(held):,.0f}",
+            f"{max(held):,.0f}",
+            f"{statistics.median(bare):,.0f}",
+            f"{ratio:.0f}",
+        ]
 
 
 def _prepare(pipeline: CollectionPipeline, connection: Connection, sources: int) -> None:

@@ -30,6 +30,7 @@ from collection_pipeline.store.cycle_rows import (
 )
 from collection_pipeline.store.gate import CollectionSlaCutoffGate
 from collection_pipeline.store.history import SliceAttempt, has_slice
+from collection_pipeline.store.preparation import add_hosts
 from collection_pipeline.store.schema.cycles import cycles
 from collection_pipeline.store.slice_end import (
     AppliedCollectionSlice,
@@ -93,6 +94,10 @@ class JobPostingCollectionCycleRepository:
                 )
             return True
 
+        if cycle.status is CycleStatus.PENDING and cycle.request_host is not None:
+            # Before it waits: claims look for hosts there.
+            hosts = [cycle.request_host]
+            self._transactions.run(lambda connection: add_hosts(connection, hosts))
         return self._gate.with_daily_write_gate(cycle.run_date, saving)
 
     def reject(self, cycle_id: int, run_date: date, failure: CollectionFailure) -> bool:

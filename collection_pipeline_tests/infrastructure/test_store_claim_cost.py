@@ -56,9 +56,11 @@ def test_candidates_are_read_in_index_order(store: Store, other: Store, rows: in
     pages = heard.on("ORDER BY", CYCLES, "LIMIT")
     assert len(pages) >= 2
     for statement, parameters in pages:
-        (step,) = plan_of(other, statement, parameters)
-        assert step["key"] == "ix_cycles_ready_host"
-        assert "filesort" not in (step["Extra"] or "")
+        steps = plan_of(other, statement, parameters)
+        (reading,) = [step for step in steps if step["key"] == "ix_cycles_ready_host"]
+        assert "filesort" not in (reading["Extra"] or "")
+        of_cycles = {step["type"] for step in steps if step["table"] == CYCLES}
+        assert of_cycles <= {"range", "ref", "eq_ref", "const"}, steps
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
@@ -107,3 +109,23 @@ def test_yesterdays_cycles_cost_todays_claim_nothing(store: Store) -> None:
     _, read = rows_read(store, store.claim)
     assert read < 300
     assert store.now == NOON
+
+
+def test_what_ended_today_costs_the_next_claim_nothing(store: Store) -> None:
+    """R44 asks whether an older system ran a source: of the rows at hand, not of all that ended."""
+    fill_queue(store, MANY, sources=MANY)
+    store.write(f"UPDATE {CYCLES} SET cycle_status = 'SUCCESS' WHERE id > 100")
+    store.write(
+        "INSERT INTO job_posting_collection_runs (job_source_id, run_date, run_status)"
+        f" SELECT job_source_id, run_date, 'SUCCESS' FROM {CYCLES} WHERE id > 100 LIMIT 20000"
+    )
+    _, read = rows_read(store, store.claim)
+    assert read < 300
+
+
+def test_a_claim_is_a_handful_of_statements_however_many_hosts_wait(store: Store) -> None:
+    """Its round trips, not its rows, are what a claim takes: the same with 1 host and with 30."""
+    fill_queue(store, 300, hosts=30)
+    with listening(store.engine) as heard:
+        store.claim()
+    assert len(heard.sent) <= 9

@@ -176,7 +176,6 @@ def test_an_old_copy_is_not_saved_over_a_cycle_that_went_on(store: Store) -> Non
     made = store.repository.create_if_absent(store.add_source(), DAY)
     prepared = made.prepare(HOST, NOON)
     assert store.repository.save(prepared)
-    store.write("INSERT INTO collection_host_claims (host) VALUES (:host)", host=HOST)
     store_slice(store, store.claim(), unfinished(work_of(["1"])))
     before = store.tables()
     for copy in (made, prepared, made.reject(FAILURE, NOON), prepared.reject(FAILURE, NOON)):

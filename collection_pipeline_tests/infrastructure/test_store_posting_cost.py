@@ -84,6 +84,39 @@ def test_a_page_reads_no_more_rows_of_a_large_catalogue(store: Store) -> None:
         assert read <= PAGE * 12
 
 
+def statements_of_a_page(store: Store, rows: int, first: str, then: str) -> int:
+    """How many statements store a page of ``rows`` postings of version ``then``.
+
+    They were stored as version ``first`` by a slice before; with an empty one they are new.
+    """
+    source = store.add_source()
+    store.add_cycle(source)
+    ids = [f"{number:04d}" for number in range(rows)]
+    if first:
+        assert store_slice(store, store.claim(), unfinished(work_of(ids, version=first)))
+    claimed = store.claim()
+    with listening(store.engine) as heard:
+        stored = store_slice(store, claimed, unfinished(work_of(ids, version=then)))
+    assert stored is not None
+    wanted = (0 if first else rows, rows if first not in ("", then) else 0)
+    assert (stored.counts.new, stored.counts.updated) == wanted
+    # Away with it, so that the next page's claim finds its own cycle.
+    store.write(f"DELETE FROM {CYCLES}")
+    return len(heard.sent)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("", "a"), ("a", "b"), ("a", "a")], ids=["new", "changed", "unchanged"]
+)
+def test_a_page_is_stored_in_the_same_few_statements_however_long(
+    store: Store, first: str, then: str
+) -> None:
+    """R34a: set statements, one a table and kind of change: 10, 100 and 500 postings alike."""
+    counted = {rows: statements_of_a_page(store, rows, first, then) for rows in (10, 100, 500)}
+    assert len(set(counted.values())) == 1, counted
+    assert counted[10] <= 16
+
+
 def test_a_page_locks_no_more_than_its_rows(store: Store, other: Store) -> None:
     """A slice of 100 rows in a catalogue of 100,000."""
     claimed, ids = page_of_a_known_catalogue(store, MANY)

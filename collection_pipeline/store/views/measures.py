@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 from collection_pipeline.domain.cycle_status import CycleStatus
 from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.store.due_work import candidates, waiting_hosts
-from collection_pipeline.store.schema.cycles import cycles, host_limits, slices
+from collection_pipeline.store.schema.cycles import cycles, slices
 from collection_pipeline.store.schema.operations import collection_ticks, notification_outbox
 from collection_pipeline.store.schema.postings import job_postings
 from collection_pipeline.store.schema.sources import job_source_health, job_sources
@@ -76,15 +76,10 @@ def oldest_due_since(
     One look a host, and past the rows of sources that are not runnable.
     """
     today = run_date_of(now)
-    told_to_wait = set(
-        connection.execute(
-            select(host_limits.c.host).where(host_limits.c.next_allowed_at > now + held_back)
-        ).scalars()
-    )
     first = [
-        next(candidates(connection, host, today, now, platforms), None)
-        for host, eligible_at in waiting_hosts(connection, today)
-        if eligible_at <= now and host not in told_to_wait
+        next(candidates(connection, one.host, today, now, platforms), None)
+        for one in waiting_hosts(connection, today, now, held_back)
+        if one.first_due <= now
     ]
     ids = [cycle_id for cycle_id in first if cycle_id is not None]
     if not ids:
