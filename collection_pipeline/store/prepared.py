@@ -15,8 +15,10 @@ class PreparedStatement:
         if not isinstance(written, SQLCompiler):
             raise TypeError("only a statement of rows can be prepared")
         values = written.params
+        names = written.positiontup
         self._text = str(written)
-        self._parameters = tuple(values[name] for name in written.positiontup or ())
+        # PyMySQL takes parameters by name, mysqlclient by place.
+        self._parameters = values if names is None else tuple(values[name] for name in names)
 
     def execute(self, connection: Connection) -> "CursorResult[Any]":
         """Its rows, as the driver gives them."""
