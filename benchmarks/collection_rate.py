@@ -3,8 +3,8 @@
     python -m benchmarks.collection_rate [--rounds 3] [--keywords 6] [--rows 2000] [--threads 4]
 
 Each round collects the same catalogues once with each competitor, in turn, into fresh tables. The
-pipeline runs with the least delay that it allows (1 ms); the loops have none. Prints each round and
-the median ratios, pipeline over loop: to the loop that stores nine columns, and to the one that
+pipeline runs with the least delay that it allows (1 ms); the loops have none. Shows the medians and
+their ratios, pipeline over loop: to the loop that stores nine columns, and to the one that
 stores the same postings.
 """
 
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection
 
 from benchmarks import bare_loop
+from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import CollectionPipeline, assemble
 from collection_pipeline.collection.dispatch import TickTerms
 from collection_pipeline.collection.registration import checked_source, store_sources
@@ -31,18 +32,15 @@ from collection_pipeline_tests.kit.servers import create_database, private_serve
 
 
 def main() -> None:
-    """Run the rounds and print the ratio."""
+    """Run the rounds and show the ratios."""
     arguments = _arguments()
     keywords = [f"rate{number}-{arguments.rows}" for number in range(arguments.keywords)]
     to_nine: list[float] = []
     to_same: list[float] = []
+    rates: list[list[float]] = []
     with private_server() as server, simulator() as exports:
-        print(
-            f"{server.kind} {server.version()}, {arguments.threads} threads, "
-            f"{len(keywords)} sources of {arguments.rows} rows"
-        )
         same = bare_loop.SamePostings(load_settings(_environment(exports, arguments.threads)))
-        for number in range(arguments.rounds):
+        for _ in range(arguments.rounds):
             nine = _loop_rate(
                 create_database(server),
                 exports,
@@ -54,15 +52,23 @@ def main() -> None:
             ours = _pipeline_rate(create_database(server), exports, keywords, arguments.threads)
             to_nine.append(ours / nine)
             to_same.append(ours / full)
-            print(
-                f"round {number + 1}: pipeline {ours:,.0f} rows/s, "
-                f"loop with nine columns {nine:,.0f} ({ours / nine:.2f}), "
-                f"loop with the same postings {full:,.0f} ({ours / full:.2f})"
+            rates.append([nine, full, ours])
+        medians = [statistics.median(one) for one in zip(*rates, strict=True)]
+        ratios = [statistics.median(to_nine), statistics.median(to_same)]
+        show(
+            Table(
+                name=f"collection_rate_{server.kind}",
+                caption=f"{len(keywords)} sources of {arguments.rows:,} postings, "
+                f"{arguments.threads} threads, {arguments.rounds} rounds in turn, on "
+                f"{server.kind} {server.version()}.",
+                header=["what", "rows a second (median)", "pipeline to it"],
+                rows=[
+                    ["bare loop, nine columns", f"{medians[0]:,.0f}", f"{ratios[0]:.2f}"],
+                    ["bare loop, the same postings", f"{medians[1]:,.0f}", f"{ratios[1]:.2f}"],
+                    ["pipeline", f"{medians[2]:,.0f}", "1.00"],
+                ],
             )
-    print(
-        f"median ratio {statistics.median(to_nine):.2f} to nine columns, "
-        f"{statistics.median(to_same):.2f} to the same postings"
-    )
+        )
 
 
 @contextmanager

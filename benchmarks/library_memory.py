@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
+from benchmarks.tables import Table, show
 from collection_pipeline.domain.library import LibraryPage
 from collection_pipeline.ingest.assembly import assemble_ingest
 from collection_pipeline.ingest.config import IngestConfig
@@ -60,9 +61,22 @@ def main() -> None:
             migrate(engine)
             engine.dispose()
             peaks.append([_peak_megabytes(url, rows, edition) for edition in (0, 1)])
-            print(f"{rows:>7,} rows: {peaks[-1][0]:.0f} MB, all changed {peaks[-1][1]:.0f} MB")
-    first, changed = (large / small for small, large in zip(peaks[0], peaks[-1], strict=True))
-    print(f"ratio {first:.2f} and {changed:.2f} for {sizes[-1] / sizes[0]:.0f} times the register")
+        show(
+            Table(
+                name=f"library_memory_{server.kind}",
+                caption="Largest resident set of a library ingest, on "
+                f"{server.kind} {server.version()}.",
+                header=["rows", "first (MB)", "all changed (MB)", "to the smallest"],
+                rows=[
+                    [
+                        f"{rows:,}",
+                        *(f"{peak:.0f}" for peak in both),
+                        " / ".join(f"{a / b:.2f}" for a, b in zip(both, peaks[0], strict=True)),
+                    ]
+                    for rows, both in zip(sizes, peaks, strict=True)
+                ],
+            )
+        )
 
 
 def _ingest(rows: int, edition: int) -> None:

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.collection_rate import registered, simulator
+from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import assemble
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.settings import load_settings
@@ -29,19 +30,32 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=300)
     parser.add_argument("--postings", type=int, default=6_000)
     arguments = parser.parse_args()
-    rows = arguments.postings // KEYWORDS
+    rows_each = arguments.postings // KEYWORDS
     with private_server() as server, simulator() as exports:
-        print(f"{server.kind} {server.version()}")
         idle = _drain(server, exports, [])
         slices = _drain(server, exports, [f"one{n}-1" for n in range(arguments.sources)])
-        postings = _drain(server, exports, [f"many{n}-{rows}" for n in range(KEYWORDS)])
-    for what, count, measured in (
-        ("source of one slice", arguments.sources, slices),
-        ("new posting", rows * KEYWORDS, postings),
-    ):
-        worker, database = (1000 * (measured[n] - idle[n]) / count for n in (0, 1))
-        print(f"a {what}: worker {worker:.2f} ms, database {database:.2f} ms of processor time")
-    print(f"a tick that finds nothing: worker {idle[0]:.2f} s, most of it Python's start")
+        postings = _drain(server, exports, [f"many{n}-{rows_each}" for n in range(KEYWORDS)])
+        rows = [
+            _row("a source of one slice", slices, idle, arguments.sources),
+            _row("a new posting", postings, idle, rows_each * KEYWORDS),
+            _row("a tick that finds nothing, most of it Python's start", idle, (0.0, 0.0), 1),
+        ]
+        show(
+            Table(
+                name=f"work_cost_{server.kind}",
+                caption=f"Processor time, on {server.kind} {server.version()}.",
+                header=["what", "worker (ms)", "database server (ms)"],
+                rows=rows,
+            )
+        )
+
+
+def _row(
+    what: str, measured: tuple[float, float], idle: tuple[float, float], count: int
+) -> list[str]:
+    """The cost of one, of ``count`` that were ``measured`` with what an idle drain takes."""
+    worker, database = (1000 * (measured[n] - idle[n]) / count for n in (0, 1))
+    return [what, f"{worker:.2f}", f"{database:.2f}"]
 
 
 def _drain(

@@ -7,6 +7,7 @@ upper or lower case hex, with ``+`` for a space, or escaped by a JSON or HTML wr
 import logging
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from urllib.parse import unquote
 
 REPLACEMENT = "[redacted]"
@@ -37,10 +38,17 @@ class Redactor:
         plain = {unquote(secret.strip()) for secret in secrets}
         self._secrets = frozenset(s for s in plain if len(s) >= SHORTEST_SECRET_CHARS)
         longest_first = sorted(self._secrets, key=lambda secret: (-len(secret), secret))
-        pattern = "|".join(_spellings(secret) for secret in longest_first)
-        self._text = re.compile(pattern) if pattern else None
-        self._bytes = re.compile(pattern.encode()) if pattern else None
+        self._pattern = "|".join(_spellings(secret) for secret in longest_first)
         self._probes = [_probe(secret) for secret in longest_first]
+
+    # Compiled when first needed: it takes tens of milliseconds, and most processes find no secret.
+    @cached_property
+    def _text(self) -> re.Pattern[str] | None:
+        return re.compile(self._pattern) if self._pattern else None
+
+    @cached_property
+    def _bytes(self) -> re.Pattern[bytes] | None:
+        return re.compile(self._pattern.encode()) if self._pattern else None
 
     def text(self, text: str) -> str:
         """``text`` without any secret."""
@@ -48,7 +56,7 @@ class Redactor:
 
     def body(self, body: bytes) -> bytes:
         """``body`` without any secret; one fast search per secret where there is none."""
-        if self._bytes is None or not any(probe in body for probe in self._probes):
+        if not any(probe in body for probe in self._probes) or self._bytes is None:
             return body
         return self._bytes.sub(REPLACEMENT.encode(), body)
 
