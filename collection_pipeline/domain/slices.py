@@ -199,10 +199,12 @@ class ThrottleSlot:
     """A reserved moment: seconds from now until the request may be sent.
 
     "Now" was read between the monotonic times ``read_between``, where the throttle can tell them.
+    ``span``: the moment, and the one from which others may send (naive UTC).
     """
 
     wait_seconds: float
     read_between: tuple[float, float] | None = field(default=None, compare=False)
+    span: tuple[datetime, datetime] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -221,10 +223,12 @@ class HostRequestThrottleGateway(Protocol):
         delay_seconds: float,
         longest_wait_seconds: float,
         quota: KeyQuota | None = None,
+        missed: ThrottleSlot | None = None,
     ) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
         """Reserve the host's next moment atomically, unless it lies beyond the longest wait.
 
-        With ``quota`` the moment comes with one call of the key, or neither is taken (R20).
+        With ``quota`` the moment comes with one call of the key, or neither is taken (R20). A slot
+        in which nothing was sent is handed back as ``missed``.
         """
 
     def hold_back(self, host: str, seconds: float) -> None:

@@ -40,15 +40,17 @@ class PersistentHostRequestThrottle:
         delay_seconds: float,
         longest_wait_seconds: float,
         quota: KeyQuota | None = None,
+        missed: ThrottleSlot | None = None,
     ) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
         """The host's next moment, or a refusal when it lies beyond the longest wait.
 
-        With ``quota`` also one of its calls, counted for the KST day of this moment. Run twice
+        Where nobody has reserved since ``missed``, its time is free again. With ``quota`` also one
+        of its calls, counted for the KST day of this moment. Run twice
         after a lost COMMIT it merely leaves a moment and a call unused.
         """
 
         def reserving(connection: Connection) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
-            next_allowed_at = self._locked(connection, host)
+            next_allowed_at = _without(missed, self._locked(connection, host))
             asked_at = self._monotonic()
             now = self._clock.now(connection)
             answered_at = self._monotonic()
@@ -58,8 +60,9 @@ class PersistentHostRequestThrottle:
                 return ThrottleRefusal(not_before)
             if quota is not None and not take_call(connection, quota, now):
                 return KeyQuotaUsedUp()
-            self._store(connection, host, not_before + timedelta(seconds=delay_seconds), now)
-            return ThrottleSlot(wait, (asked_at, answered_at))
+            ends_at = not_before + timedelta(seconds=delay_seconds)
+            self._store(connection, host, ends_at, now)
+            return ThrottleSlot(wait, (asked_at, answered_at), (not_before, ends_at))
 
         return self._transactions.run(reserving)
 
@@ -98,3 +101,11 @@ class PersistentHostRequestThrottle:
             .where(host_limits.c.host == host)
             .values(next_allowed_at=next_allowed_at, updated_at=now)
         )
+
+
+def _without(missed: ThrottleSlot | None, next_allowed_at: datetime | None) -> datetime | None:
+    """The host's next moment as it was before the missed slot, if that is still the last one."""
+    if missed is None or missed.span is None:
+        return next_allowed_at
+    began_at, ended_at = missed.span
+    return began_at if next_allowed_at == ended_at else next_allowed_at

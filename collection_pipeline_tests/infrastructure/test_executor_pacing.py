@@ -115,6 +115,9 @@ def test_a_worker_that_wakes_late_gives_its_slot_up() -> None:
     assert world.steps.count("check") == 4  # before and after the wait for each of two slots
     assert world.steps.count("send") == 1
     assert executor.statistics.slots_given_up == 1
+    executor.execute(REQUEST, ANY_PATH, DELAY)
+    # A slot in which something was sent is nobody's to give.
+    assert world.handed_back == [False, True, False]
 
 
 def test_the_lateness_check_is_the_last_thing_before_the_write() -> None:

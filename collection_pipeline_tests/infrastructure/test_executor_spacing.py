@@ -36,6 +36,7 @@ class SharedThrottle:
         delay_seconds: float,
         longest_wait_seconds: float,
         quota: KeyQuota | None = None,
+        missed: ThrottleSlot | None = None,
     ) -> ThrottleSlot | ThrottleRefusal:
         """The host's next moment."""
         with self._lock:

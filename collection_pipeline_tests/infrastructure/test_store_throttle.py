@@ -95,6 +95,36 @@ def test_a_moment_beyond_the_slices_time_is_refused_and_nothing_reserved(store: 
     assert store.throttle.reserve(HOST, 1.0, 100.0) == ThrottleSlot(100.0)
 
 
+def slot_of(store: Store, wait: float, missed: ThrottleSlot | None = None) -> ThrottleSlot:
+    """A slot that lies ``wait`` seconds away."""
+    slot = store.throttle.reserve(HOST, 1.0, 100.0, missed=missed)
+    assert slot == ThrottleSlot(wait)
+    assert isinstance(slot, ThrottleSlot)
+    return slot
+
+
+def test_a_missed_slot_is_free_again_where_nobody_reserved_after_it(store: Store) -> None:
+    """R26: nothing was sent in it, so the host is not kept idle for another delay."""
+    slot_of(store, 0.0)
+    missed = slot_of(store, 1.0)
+    slot_of(store, 1.0, missed)
+    assert next_allowed(store) == NOON + timedelta(seconds=2)
+
+
+def test_a_missed_slot_is_lost_once_somebody_reserved_after_it(store: Store) -> None:
+    """R26: the one after it counts on its distance."""
+    missed = slot_of(store, 0.0)
+    slot_of(store, 1.0)
+    slot_of(store, 2.0, missed)
+
+
+def test_a_missed_slot_does_not_end_a_pause(store: Store) -> None:
+    """R26: the host has asked for it in the meantime."""
+    missed = slot_of(store, 0.0)
+    store.throttle.hold_back(HOST, 60.0)
+    slot_of(store, 60.0, missed)
+
+
 def test_a_host_is_held_back_forward_only(store: Store) -> None:
     """R26: a shorter pause never shortens a longer one; other sources of the host wait too."""
     store.throttle.hold_back(HOST, 60.0)

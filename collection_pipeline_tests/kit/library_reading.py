@@ -27,6 +27,7 @@ class OpenThrottle:
         delay_seconds: float,
         longest_wait_seconds: float,
         quota: KeyQuota | None = None,
+        missed: ThrottleSlot | None = None,
     ) -> ThrottleSlot | ThrottleRefusal:
         """The same slot for all."""
         self.hosts.append(host)

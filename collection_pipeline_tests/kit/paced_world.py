@@ -48,6 +48,7 @@ class PacedWorld:
     held_back: list[tuple[str, float]] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
     longest_waits: list[float] = field(default_factory=list)
+    handed_back: list[bool] = field(default_factory=list)
     before_write: Callable[[], None] = lambda: None
     quota: KeyQuota | None = None
     calls_taken: int = 0
@@ -70,11 +71,13 @@ class PacedWorld:
         delay_seconds: float,
         longest_wait_seconds: float,
         quota: KeyQuota | None = None,
+        missed: ThrottleSlot | None = None,
     ) -> ThrottleSlot | ThrottleRefusal | KeyQuotaUsedUp:
         """The throttle: the slot is decided half way through the round trip."""
         self._note("reserve")
         self.hosts.append(host)
         self.longest_waits.append(longest_wait_seconds)
+        self.handed_back.append(missed is not None)
         self.now += self.round_trip / 2
         slot, wait = max(self.now, self.next_allowed_at), max(0.0, self.next_allowed_at - self.now)
         self.now += self.round_trip / 2

@@ -28,6 +28,7 @@ from collection_pipeline.domain.slices import (
     HostRequestThrottleGateway,
     SlicePermit,
     ThrottleRefusal,
+    ThrottleSlot,
 )
 from collection_pipeline.domain.transaction_guard import TransactionGuard
 from collection_pipeline.platforms.contract import (
@@ -124,6 +125,8 @@ class SourceRequestExecutor:
         self._transactions = transactions
         self._quota = quota
         self._has_call = False
+        self._last_slot: ThrottleSlot | None = None
+        self._missed: ThrottleSlot | None = None
         self._deadline_seconds = float(settings["REQUEST_DEADLINE_SECONDS"])
         self._cap_seconds = float(settings["RETRY_AFTER_CAP_SECONDS"])
         self._monotonic = monotonic
@@ -140,6 +143,7 @@ class SourceRequestExecutor:
             if outcome is not None:
                 return outcome
             self._pace.note_missed()
+            self._missed = self._last_slot
             self.statistics.slots_given_up += 1
 
     def _take_slot(
@@ -187,12 +191,16 @@ class SourceRequestExecutor:
         longest_wait = max(0.0, self._permit.seconds_left() - width)
         asked_at = self._monotonic()
         quota = None if self._has_call else self._quota
-        slot = self._throttle.reserve(host, delay_seconds + width, longest_wait, quota)
+        slot = self._throttle.reserve(
+            host, delay_seconds + width, longest_wait, quota, self._missed
+        )
+        self._missed = None
         if isinstance(slot, ThrottleRefusal):
             return Paused(slot.not_before)
         if isinstance(slot, KeyQuotaUsedUp):
             return slot
         self._has_call = True
+        self._last_slot = slot
         checkpoints.reach(checkpoints.AFTER_RESERVATION)
         self._pace.note_reservation(self._monotonic() - asked_at, slot.wait_seconds)
         between = slot.read_between or (asked_at, self._monotonic())
