@@ -4,7 +4,7 @@
 # make test    all tests, on MySQL and on MariaDB
 # make proof   every promise tried many times; writes the figures into docs/guarantees.md
 # make year    a simulated year of 50 sources, and which tables level out
-# make bench-contest  the pipeline beside Scrapy, dlt and others (`make bench-setup` brings them)
+# make bench   the performance targets, beside Scrapy, dlt and others; writes docs/performance.md
 # make audit   the pinned versions against known vulnerabilities, where an index can be reached
 # make screenshots  the pictures in the README, drawn anew
 # make lint    format, lint, types, import direction
@@ -20,7 +20,7 @@ PYTEST ?= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 TESTS ?=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo up test test-mysql test-mariadb proof year bench-setup bench-contest audit programs screenshots lint lock clean
+.PHONY: setup demo up test test-mysql test-mariadb proof year bench bench-setup bench-contest audit programs screenshots lint lock clean
 
 setup: $(SETUP_STAMP)
 
@@ -96,6 +96,21 @@ $(BENCH_STAMP): requirements.lock requirements-bench.lock pyproject.toml
 	$(BENCH_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-index \
 	  --no-build-isolation --editable .
 	touch $@
+
+# Each on a private server of its own; about an hour and a half on two quiet cores. One of them again:
+# make bench BENCHMARKS=claim_rate
+BENCHMARKS ?= contest claim_rate host_delay tick_memory capture_gate seen_cleanup dispatch_latency \
+  api_growth growth machines
+BENCH_TABLES := $(CURDIR)/.local/bench-tables
+
+bench: setup bench-setup programs
+	rm -rf $(BENCH_TABLES)
+	mkdir -p $(BENCH_TABLES)
+	set -e; for one in $(BENCHMARKS); do \
+	  COLLECTION_BENCH_TABLES=$(BENCH_TABLES) $(BIN)/python -m benchmarks.$$one \
+	    $$(test $$one = contest && echo --python $(BENCH_VENV)/bin/python $(CONTEST)); \
+	done
+	$(BIN)/python -m benchmarks.tables $(BENCH_TABLES) docs/performance.md
 
 # Half an hour on two quiet cores; a try is CONTEST='--rounds 1 --sizes 2600 --latencies 0'.
 bench-contest: setup bench-setup
