@@ -134,6 +134,22 @@ def test_the_lateness_check_is_the_last_thing_before_the_write() -> None:
     assert world.slots[1] <= world.sends[0] <= world.slots[1] + world.reserved[1] - DELAY
 
 
+def test_the_time_that_writing_needs_is_spent_before_the_slot() -> None:
+    """R26: so a narrow window suffices, and little is reserved beyond a short delay."""
+    world = PacedWorld(next_allowed_at=1001.0)
+
+    def prepare() -> None:
+        world.now += 0.003
+
+    world.before_write = prepare
+    executor = world.executor()
+    for _ in range(2):
+        executor.execute(REQUEST, ANY_PATH, DELAY)
+    first, second = (sent - slot for sent, slot in zip(world.sends, world.slots, strict=True))
+    assert second < 0.003 <= first, "known from the first one"
+    assert executor.statistics.slots_given_up == 0
+
+
 def test_a_slow_machine_does_not_starve() -> None:
     """R26: after some missed slots the window widens, and what is reserved widens with it."""
     world = PacedWorld(next_allowed_at=1001.0, oversleeps=[0.3] * 100)

@@ -221,7 +221,8 @@ class SourceRequestExecutor:
         stopped = self._permitted()
         if stopped is not None:
             return stopped
-        if not self._wait_until(window.opens_at):
+        # The rest is waited for with everything done but the write.
+        if not self._wait_until(window.opens_at - self._pace.preparation):
             return Stopped(ASKED_TO_STOP)
         return Stopped(SLICE_IS_OVER) if self._permit.seconds_left() <= 0 else None
 
@@ -252,10 +253,14 @@ class SourceRequestExecutor:
         window: SendWindow,
     ) -> ExecutedRequest | None:
         written = False
+        began_at = self._monotonic()
 
         def last_check() -> None:
             nonlocal written
             self._transactions.assert_none_open()
+            self._pace.note_preparation(self._monotonic() - began_at)
+            if not self._wait_until(window.opens_at):
+                raise SlotMissed  # asked to stop, as the next round says
             now = self._monotonic()
             if not window.contains(now):
                 raise SlotMissed
@@ -263,7 +268,7 @@ class SourceRequestExecutor:
             written = True
             self._has_call = False
 
-        if not window.contains(self._monotonic()):
+        if began_at > window.closes_at:
             return None  # seen here, a missed slot costs no connection
         result: PlatformReply | RequestFailed
         try:

@@ -25,6 +25,7 @@ ROUND_TRIP_MARGIN = 1.25
 MOST_ROUND_TRIP_SECONDS = 0.25
 FORGETTING = 0.8
 FIRST_CHECK_SECONDS = 0.005
+MOST_PREPARATION_SECONDS = 0.005
 MOST_CONNECT_SECONDS = 2.0
 """A connection opened earlier than this before its slot might be too old when the slot comes."""
 
@@ -54,6 +55,7 @@ class Pace:
         self._round_trip = FIRST_ROUND_TRIP_SECONDS
         self._reading = FIRST_ROUND_TRIP_SECONDS
         self.expects_wait = False
+        self.preparation = 0.0
         self._check = FIRST_CHECK_SECONDS
         self._connect = 0.0
 
@@ -98,6 +100,11 @@ class Pace:
     def note_connect(self, seconds: float) -> None:
         """Opening a connection took this long."""
         self._connect = min(max(seconds, self._connect), MOST_CONNECT_SECONDS)
+
+    def note_preparation(self, seconds: float) -> None:
+        """From handing a request over to its first byte, it took this long."""
+        longest = max(seconds, self.preparation * FORGETTING)
+        self.preparation = min(longest, MOST_PREPARATION_SECONDS)
 
     def note_missed(self) -> None:
         """A slot was given up; the next one may be free at once."""
