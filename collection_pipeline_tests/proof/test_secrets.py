@@ -225,12 +225,16 @@ def fail_the_webhook(world: World) -> None:
     """The morning was missed; the message meets one bad answer after the other."""
     stack = world.stack
     stack.set_clock(3, time(9, 3))
+    errors = 0
     for _ in HOOK_ANSWERS:
         world.said("a tick's summary", repr(stack.tick()))
+        errors += stack.value(
+            "SELECT COUNT(*) FROM notification_outbox WHERE last_error IS NOT NULL"
+        )
         stack.pass_time(hours=1)
-    # The long set has two days of failures, each with a message.
+    # The long set has two days of failures, each with a message, and delivers both in the end.
     assert len(world.hook.messages) >= len(HOOK_ANSWERS)
-    assert stack.value("SELECT COUNT(*) FROM notification_outbox WHERE last_error IS NOT NULL")
+    assert errors > 0
 
 
 def fail_the_database(world: World) -> None:
