@@ -13,6 +13,11 @@ from collection_pipeline.domain.key_quota import KeyQuota
 from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.store.schema.cycles import platform_key_quotas as quotas
 
+_COUNT = (
+    "UPDATE platform_key_quotas SET used_count = used_count + 1, updated_at = %s "
+    "WHERE key_fingerprint = %s AND quota_date = %s AND used_count < %s"
+)
+
 
 def take_call(connection: Connection, quota: KeyQuota, now: datetime) -> bool:
     """Count one call for the KST day of ``now`` (naive UTC); False when none is left.
@@ -37,13 +42,5 @@ def take_call(connection: Connection, quota: KeyQuota, now: datetime) -> bool:
 
 def _counted(connection: Connection, quota: KeyQuota, now: datetime) -> bool:
     """One conditional statement: the comparison and the count are under the row's lock."""
-    counting = (
-        quotas.update()
-        .where(
-            quotas.c.key_fingerprint == quota.fingerprint,
-            quotas.c.quota_date == run_date_of(now),
-            quotas.c.used_count < quota.daily_calls,
-        )
-        .values(used_count=quotas.c.used_count + 1, updated_at=now)
-    )
-    return connection.execute(counting).rowcount == 1
+    parameters = (now, quota.fingerprint, run_date_of(now), quota.daily_calls)
+    return connection.exec_driver_sql(_COUNT, parameters).rowcount == 1

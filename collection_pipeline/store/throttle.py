@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 from sqlalchemy.dialects.mysql import insert
 
 from collection_pipeline.domain.key_quota import KeyQuota, KeyQuotaUsedUp
@@ -18,6 +18,11 @@ from collection_pipeline.store.clock import DatabaseClock
 from collection_pipeline.store.key_quota import take_call
 from collection_pipeline.store.schema.cycles import host_limits
 from collection_pipeline.store.transaction import TransactionRunner
+
+_LOCK = "SELECT next_allowed_at FROM external_request_host_limits WHERE host = %s FOR UPDATE"
+_MOVE = (
+    "UPDATE external_request_host_limits SET next_allowed_at = %s, updated_at = %s WHERE host = %s"
+)
 
 
 class PersistentHostRequestThrottle:
@@ -80,27 +85,18 @@ class PersistentHostRequestThrottle:
 
     def _locked(self, connection: Connection, host: str) -> datetime | None:
         """The host's next allowed moment under its row's lock; the row is made when missing."""
-        statement = (
-            select(host_limits.c.next_allowed_at)
-            .where(host_limits.c.host == host)
-            .with_for_update()
-        )
-        found = connection.execute(statement).scalar_one_or_none()
+        found = connection.exec_driver_sql(_LOCK, (host,)).scalar_one_or_none()
         if found is not None:
             return found  # type: ignore[no-any-return]  # a DATETIME column
         now = self._clock.now(connection)
         adding = insert(host_limits).values(host=host, next_allowed_at=now, updated_at=now)
         connection.execute(adding.on_duplicate_key_update(host=adding.inserted.host))
-        return connection.execute(statement).scalar_one_or_none()
+        return connection.exec_driver_sql(_LOCK, (host,)).scalar_one_or_none()
 
     def _store(
         self, connection: Connection, host: str, next_allowed_at: datetime, now: datetime
     ) -> None:
-        connection.execute(
-            host_limits.update()
-            .where(host_limits.c.host == host)
-            .values(next_allowed_at=next_allowed_at, updated_at=now)
-        )
+        connection.exec_driver_sql(_MOVE, (next_allowed_at, now, host))
 
 
 def _without(missed: ThrottleSlot | None, next_allowed_at: datetime | None) -> datetime | None:
