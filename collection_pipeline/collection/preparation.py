@@ -17,6 +17,7 @@ from collection_pipeline.store.preparation import (
     add_hosts,
     prepare_cycles,
     unprepared_cycles,
+    waiting_hosts_of,
 )
 from collection_pipeline.store.transaction import TransactionRunner
 
@@ -48,6 +49,7 @@ class CyclePreparation:
 
     def prepare(self, run_date: date) -> Prepared:
         """Every NOT_STARTED cycle of runnable sources, chunk by chunk; no HTTP."""
+        self._heal_hosts(run_date)
         pending = rejected = last_id = 0
         while True:
             chunk = self._chunk(run_date, last_id)
@@ -60,6 +62,14 @@ class CyclePreparation:
                 self._repository.reject(cycle_id, run_date, failure)
                 for cycle_id, failure in failures
             )
+
+    def _heal_hosts(self, run_date: date) -> None:
+        """Claims find waiting cycles by their hosts' rows, whoever put the cycles there."""
+
+        def healing(connection: Connection) -> None:
+            add_hosts(connection, waiting_hosts_of(connection, run_date))
+
+        self._transactions.run(healing)
 
     def has_unprepared(self, connection: Connection) -> bool:
         """Whether a tick would have to prepare a cycle, by a plain read."""

@@ -48,8 +48,21 @@ def unprepared_cycles(
     ]
 
 
+def waiting_hosts_of(connection: Connection, run_date: date) -> set[str]:
+    """Hosts at which a cycle of the day waits, read by jumps through the index."""
+    statement = (
+        select(cycles.c.request_host)
+        .with_hint(cycles, "FORCE INDEX (ix_cycles_ready_host)")
+        .where(cycles.c.cycle_status == CycleStatus.PENDING.value, cycles.c.run_date == run_date)
+        .group_by(cycles.c.request_host)
+    )
+    return {host for host in connection.execute(statement).scalars() if host is not None}
+
+
 def add_hosts(connection: Connection, hosts: Collection[str]) -> None:
     """Make the rows on which claims of one host wait for each other; sorted, idempotent."""
+    if not hosts:
+        return
     known = set(
         connection.execute(
             select(host_claims.c.host).where(host_claims.c.host.in_(sorted(hosts)))

@@ -28,3 +28,13 @@ def test_a_tick_claims_nothing_twice_that_it_has_just_put_back(open_stack: OpenS
     drained = stack.tick(drain=True)
     assert (drained.claimed, drained.ended["SUCCESS"]) == (2, 1)
     assert_invariants(stack)
+
+
+def test_a_tick_finds_waiting_cycles_whose_host_has_no_row(open_stack: OpenStack) -> None:
+    """R5: claims look for work by hosts; a queue that was restored or filled by hand has none."""
+    stack = open_stack(SLICE_MAX_LIST_PAGES=1)
+    source_id = stack.add("saramin", "search-330")
+    assert stack.tick(drain=False).continued == 1
+    stack.write("DELETE FROM collection_host_claims")
+    assert stack.tick(drain=True).ended["SUCCESS"] == 1
+    assert stack.cycle(source_id)["list_page_count"] == 3
