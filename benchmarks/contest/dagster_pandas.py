@@ -23,7 +23,7 @@ from benchmarks.contest.catalogue import PAGE_ROWS, SOURCES
 from benchmarks.contest.nine_columns import COLUMNS, row_of
 from benchmarks.contest.task import ContestTask, ready
 
-CHUNK_ROWS = 1_000
+CHUNK_ROWS = 250
 TASK_VARIABLE = "CONTEST_TASK"
 
 postings = sa.table("contest_postings", *(sa.column(name) for name in COLUMNS))
