@@ -20,7 +20,7 @@ PYTEST ?= $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 TESTS ?=
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo up test test-mysql test-mariadb proof year bench bench-setup bench-contest audit programs screenshots lint lock clean
+.PHONY: setup demo up test test-mysql test-mariadb proof year bench bench-folder bench-setup bench-contest audit programs screenshots lint lock clean
 
 setup: $(SETUP_STAMP)
 
@@ -97,24 +97,36 @@ $(BENCH_STAMP): requirements.lock requirements-bench.lock pyproject.toml
 	  --no-build-isolation --editable .
 	touch $@
 
-# Each on a private server of its own; about an hour and a half on two quiet cores. One of them again:
-# make bench BENCHMARKS=claim_rate
+# Each on a private server of its own; an hour and a half on two quiet cores. A part of them again:
+# make bench BENCHMARKS='claim_rate growth', and the contest alone is make bench-contest.
 BENCHMARKS ?= contest claim_rate host_delay tick_memory capture_gate seen_cleanup dispatch_latency \
   api_growth growth machines
 BENCH_TABLES := $(CURDIR)/.local/bench-tables
 
-bench: setup bench-setup programs
-	rm -rf $(BENCH_TABLES)
-	mkdir -p $(BENCH_TABLES)
-	set -e; for one in $(BENCHMARKS); do \
-	  COLLECTION_BENCH_TABLES=$(BENCH_TABLES) $(BIN)/python -m benchmarks.$$one \
-	    $$(test $$one = contest && echo --python $(BENCH_VENV)/bin/python $(CONTEST)); \
-	done
+.PHONY: $(addprefix bench-,$(BENCHMARKS))
+bench: export COLLECTION_BENCH_TABLES := $(BENCH_TABLES)
+bench: setup bench-setup programs bench-folder $(addprefix bench-,$(BENCHMARKS))
 	$(BIN)/python -m benchmarks.tables $(BENCH_TABLES) docs/performance.md
 
-# Half an hour on two quiet cores; a try is CONTEST='--rounds 1 --sizes 2600 --latencies 0'.
+bench-folder:
+	rm -rf $(BENCH_TABLES)
+	mkdir -p $(BENCH_TABLES)
+
+$(addprefix bench-,$(filter-out contest,$(BENCHMARKS))): setup
+	$(BIN)/python -m benchmarks.$(@:bench-%=%)
+
+# The large catalogue has fewer rounds, and each of the pipeline's two ways with one driver. A try:
+# make bench-contest CONTEST='--rounds 1 --sizes 2600'.
+CONTEST_ROUNDS := $(BIN)/python -m benchmarks.contest --python $(BENCH_VENV)/bin/python
+
 bench-contest: setup bench-setup
-	$(BIN)/python -m benchmarks.contest --python $(BENCH_VENV)/bin/python $(CONTEST)
+ifneq ($(CONTEST),)
+	$(CONTEST_ROUNDS) $(CONTEST)
+else
+	$(CONTEST_ROUNDS) --rounds 5 --sizes 2600 --latencies 0 20
+	$(CONTEST_ROUNDS) --rounds 3 --sizes 20000 --latencies 0 --contestants page_server limit \
+	  limit_same_columns service_mysqlclient dagster_mysqlclient scrapy dlt dagster_pandas
+endif
 
 # Programs that only tests need: Chromium for the operations page, ip for hosts in networks of their
 # own, systemd-analyze for the units in deploy/. Only root can install them.

@@ -13,6 +13,7 @@ import platform
 from pathlib import Path
 
 from benchmarks.contest.contestants import CONTESTANTS, chosen
+from benchmarks.contest.databases import ContestDatabases
 from benchmarks.contest.result_tables import tables
 from benchmarks.contest.rounds import Contest, Results, page_server
 from benchmarks.tables import show
@@ -30,7 +31,7 @@ def main() -> None:
         page_server(arguments.sizes) as pages,
         private_server(arguments.server, SERVER_OPTIONS) as server,
     ):
-        contest = Contest(server, pages, arguments.python, results)
+        contest = Contest(server, ContestDatabases(server), pages, arguments.python, results)
         for number in range(arguments.rounds):
             print(f"round {number + 1} of {arguments.rounds}", flush=True)
             for rows in arguments.sizes:

@@ -24,7 +24,7 @@ def main() -> None:
     task = ContestTask.read()
     os.environ.update(environment(task))
     os.environ["DAGSTER_HOME"] = str(dagster_home())
-    os.environ["COLLECTION_DAGSTER_DATABASE_URL"] = task.database_for("pymysql")
+    os.environ["COLLECTION_DAGSTER_DATABASE_URL"] = task.dagster_url
     config = Path(task.folder) / "drain.json"
     config.write_text(json.dumps({"drain": True}), encoding="utf-8")
     __import__("MySQLdb" if driver_of(task.variant) == "mysqldb" else "pymysql")

@@ -23,7 +23,7 @@ from benchmarks.contest.catalogue import PAGE_ROWS, SOURCES
 from benchmarks.contest.nine_columns import COLUMNS, row_of
 from benchmarks.contest.task import ContestTask, ready
 
-CHUNK_ROWS = 1_000
+CHUNK_ROWS = 250
 TASK_VARIABLE = "CONTEST_TASK"
 
 postings = sa.table("contest_postings", *(sa.column(name) for name in COLUMNS))
@@ -108,8 +108,8 @@ def main() -> None:
     """One run of the job."""
     task = ContestTask.read()
     home = Path(task.folder)
-    url = task.database_for("pymysql")
-    (home / "dagster.yaml").write_text(DAGSTER_YAML.format(url=json.dumps(url)), encoding="utf-8")
+    configuration = DAGSTER_YAML.format(url=json.dumps(task.dagster_url))
+    (home / "dagster.yaml").write_text(configuration, encoding="utf-8")
     os.environ.update({"DAGSTER_HOME": str(home), TASK_VARIABLE: task.written()})
     job: Any = in_processes if "processes" in task.variant.split() else in_one_process
     with dg.DagsterInstance.get() as instance:

@@ -18,7 +18,7 @@ from benchmarks.contest.task import ContestTask, ready
 TABLE = "contest_postings"
 LOADERS = 4
 NORMALIZERS = 1
-FILE_ROWS = 5_000
+FILE_ROWS = 2_000
 
 
 def configure(task: ContestTask, given: dict[str, str]) -> None:

@@ -31,8 +31,12 @@ HEADER = (
 def tables(results: Results, contestants: Sequence[Contestant], told: str) -> list[Table]:
     """Every table; ``told`` says where and how often it was measured."""
     cases = sorted(results.runs, key=lambda case: (case.rows, case.latency_ms, case.load))
+    alone = [case for case in cases if PAGE_SERVER in results.runs[case]]
     return [
-        _page_server_table(results, cases, told),
+        *(
+            _page_server_table(results, rows, [case for case in alone if case.rows == rows], told)
+            for rows in sorted({case.rows for case in alone})
+        ),
         *(_case_table(results.runs[case], case, contestants, told) for case in cases),
     ]
 
@@ -77,30 +81,21 @@ def _row(
     ]
 
 
-def _page_server_table(results: Results, cases: Sequence[Case], told: str) -> Table:
-    rows = []
+def _page_server_table(results: Results, rows: int, cases: Sequence[Case], told: str) -> Table:
+    pages = SOURCES * pages_of(rows)
+    cells = []
     for case in cases:
-        alone = results.runs[case].get(PAGE_SERVER)
+        rate = median(pages / run.seconds for run in results.runs[case][PAGE_SERVER])
         limit = results.runs[case].get(LIMIT)
-        if not alone:
-            continue
-        pages = SOURCES * pages_of(case.rows)
-        rate = median(pages / run.seconds for run in alone)
         fastest = median(pages / run.seconds for run in limit) if limit else None
-        rows.append(
+        cells.append(
             [
-                f"{case.rows:,}",
                 f"{case.latency_ms}",
                 f"{rate:,.0f}",
                 "-" if fastest is None else f"{fastest:,.0f}",
                 "-" if fastest is None else f"{rate / fastest:.1f}",
             ]
         )
-    header = (
-        "rows a source",
-        "latency ms",
-        "pages/s, bodies thrown away",
-        "pages/s of the limit",
-        "times",
-    )
-    return Table("contest_page_server", f"The page server alone. {told}", header, rows)
+    header = ("latency ms", "pages/s, bodies thrown away", "pages/s of the limit", "times")
+    caption = f"The page server alone, {SOURCES} sources of {rows:,} postings. {told}"
+    return Table(f"contest_page_server_{SIZE_WORDS.get(rows, 'other')}", caption, header, cells)

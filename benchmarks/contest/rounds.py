@@ -1,11 +1,10 @@
 """The rounds: every contestant in turn for each size and latency, in another order each round.
 
-A contestant gets a fresh database and a folder of its own, loads once, loads again the same, and is
-checked after each load. What is measured is told in ``measuring``.
+A contestant gets an empty database and a folder of its own, loads once, loads again the same, and
+is checked after each load. What is measured is told in ``measuring``.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,14 +16,8 @@ from pathlib import Path
 
 from benchmarks.contest.catalogue import SOURCES
 from benchmarks.contest.checking import check
-from benchmarks.contest.contestants import (
-    Contestant,
-    Store,
-    begin_next_day,
-    fresh_database,
-    prepare,
-    remove_database,
-)
+from benchmarks.contest.contestants import Contestant, Store
+from benchmarks.contest.databases import ContestDatabases, begin_next_day, register_sources
 from benchmarks.contest.measuring import Measured, measured_run
 from benchmarks.contest.page_server import ACCESS_KEY
 from benchmarks.contest.task import ContestTask
@@ -99,6 +92,7 @@ class Contest:
     """Where the rounds happen; ``python`` is the contestants' interpreter."""
 
     server: PrivateServer
+    databases: ContestDatabases
     pages: PageServerProcess
     python: Path
     results: Results
@@ -118,21 +112,27 @@ class Contest:
                 self._both_loads(contestant, rows, latency)
 
     def _both_loads(self, contestant: Contestant, rows: int, latency: int) -> None:
-        url = fresh_database(self.server)
-        folder = tempfile.mkdtemp(prefix="contest-")
-        task = ContestTask(
-            self.pages.base_url, ACCESS_KEY, url, SOURCES, rows, contestant.variant, folder
-        )
-        try:
-            prepare(contestant, self.server, task)
+        with (
+            self.databases.for_first_load(contestant) as url,
+            tempfile.TemporaryDirectory(prefix="contest-") as folder,
+        ):
+            task = ContestTask(
+                base_url=self.pages.base_url,
+                access_key=ACCESS_KEY,
+                database_url=url,
+                dagster_url=self.databases.dagster_url(contestant),
+                sources=SOURCES,
+                rows=rows,
+                variant=contestant.variant,
+                folder=folder,
+            )
+            if contestant.store is Store.QUEUE:
+                register_sources(task)
             for load in LOADS[: 1 if contestant.store is Store.NOWHERE else 2]:
                 day = begin_next_day(task) if contestant.store is Store.QUEUE else None
                 measured = self._measured(contestant, task)
                 check(contestant, self.server, task, day)
                 self.results.add(Case(rows, latency, load), contestant, measured)
-        finally:
-            remove_database(self.server, url)
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _measured(self, contestant: Contestant, task: ContestTask) -> Measured:
         module = f"benchmarks.contest.{contestant.module}"

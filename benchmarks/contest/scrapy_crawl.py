@@ -18,7 +18,7 @@ from benchmarks.contest.catalogue import pages_of
 from benchmarks.contest.nine_columns import COLUMNS, UPSERT, row_of, store_many
 from benchmarks.contest.task import ContestTask, ready
 
-BATCH = 1_000
+BATCH = 500
 CONCURRENT = 16
 WRITERS = 2
 

@@ -26,6 +26,7 @@ class ContestTask:
     base_url: str
     access_key: str
     database_url: str
+    dagster_url: str
     sources: int
     rows: int
     variant: str

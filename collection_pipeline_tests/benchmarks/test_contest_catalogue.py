@@ -56,7 +56,7 @@ def test_a_posting_is_about_1_8_kilobytes() -> None:
 @pytest.mark.parametrize("source", range(SOURCES))
 def test_the_page_server_answers_what_the_contestants_ask(source: int) -> None:
     """Head and body are whole, by the request that all contestants make."""
-    task = ContestTask("http://127.0.0.1:1", ACCESS_KEY, "mysql://u:p@h/d", SOURCES, ROWS, "", "")
+    task = ContestTask("http://127.0.0.1:1", ACCESS_KEY, "", "", SOURCES, ROWS, "", "")
     server = PageServer(prepared_pages([ROWS]))
     head, _, body = server.answer(task.target(task.keywords[source], 1).encode()).partition(
         b"\r\n\r\n"
@@ -71,7 +71,7 @@ def test_the_page_server_answers_what_the_contestants_ask(source: int) -> None:
 )
 def test_the_page_server_gives_nothing_for_another_question(wrong: str, right: str) -> None:
     """Nobody can be faster by asking for less, or without the key."""
-    task = ContestTask("http://127.0.0.1:1", ACCESS_KEY, "mysql://u:p@h/d", SOURCES, ROWS, "", "")
+    task = ContestTask("http://127.0.0.1:1", ACCESS_KEY, "", "", SOURCES, ROWS, "", "")
     target = task.target(task.keywords[0], 0)
     assert right in target
     answer = PageServer(prepared_pages([ROWS])).answer(target.replace(right, wrong).encode())
