@@ -27,8 +27,6 @@ FREEZE_POINTS = (checkpoints.AFTER_CLAIM, checkpoints.AFTER_REPLY, checkpoints.B
 """Not inside a transaction: its locks would stop everybody until the server ends the session."""
 
 PATIENCE_SECONDS = 240.0
-OFFERS = 20
-"""How often a freeze that found no work is given to another process."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Crowd:
         drawn.shuffle(others)
         # The first of them freezes while there is still work to be frozen in.
         self._fates = [*freezing[:1], *others]
-        self._offers_left = OFFERS
+        self._has_frozen = threading.Event()
         self._lock = threading.Lock()
         self.happened: Counter[str] = Counter()
 
@@ -62,9 +60,12 @@ class Crowd:
         """Returns when no process is left; ``meanwhile`` runs beside them, freezes wait for it."""
         done = threading.Event()
         with ThreadPoolExecutor(self._processes + 1) as lanes:
-            beside = lanes.submit(self._beside, meanwhile, done)
-            running = [lanes.submit(self._lane, done) for _ in range(self._processes)]
-            for one in (beside, *running):
+            running = [lanes.submit(self._lane, done)]
+            # Once the others work, they hold every lease that the hosts allow.
+            self._has_frozen.wait()
+            running += [lanes.submit(self._lane, done) for _ in range(self._processes - 1)]
+            running.append(lanes.submit(self._beside, meanwhile, done))
+            for one in running:
                 one.result()
 
     def _beside(self, meanwhile: Callable[[], object], done: threading.Event) -> None:
@@ -74,24 +75,18 @@ class Crowd:
             done.set()
 
     def _lane(self, done: threading.Event) -> None:
-        while (fate := self._next_fate()) is not None:
-            if not self._live(fate, done) and fate.kind == "frozen":
-                self._offer_again(fate)
-        self._live(Fate("spared"), done)
+        try:
+            while (fate := self._next_fate()) is not None:
+                self._live(fate, done)
+            self._live(Fate("spared"), done)
+        finally:
+            self._has_frozen.set()
 
     def _next_fate(self) -> Fate | None:
         with self._lock:
             return self._fates.pop(0) if self._fates else None
 
-    def _offer_again(self, fate: Fate) -> None:
-        """Others held every lease that its hosts allow, so it found nothing to freeze in."""
-        with self._lock:
-            if self._offers_left > 0:
-                self._offers_left -= 1
-                self._fates.insert(0, fate)
-
-    def _live(self, fate: Fate, done: threading.Event) -> bool:
-        """One process; whether it met its fate."""
+    def _live(self, fate: Fate, done: threading.Event) -> None:
         number = signal.SIGSTOP if fate.kind == "frozen" else signal.SIGKILL
         own_end = fate.point if fate.kind in {"killed", "frozen"} else None
         environment = dict(self._stack.environment)
@@ -110,11 +105,11 @@ class Crowd:
                 worker.send(signal.SIGKILL)
             if met and fate.kind == "frozen":
                 worker.wait_until_stopped()
+                self._has_frozen.set()
                 done.wait()
                 self._let_leases_end()
                 worker.send(signal.SIGCONT)
             self._count(fate, met, worker.wait(), worker.output)
-            return met
 
     def _let_leases_end(self) -> None:
         """The database's clock passes every lease, also those of the workers that are awake."""
