@@ -129,7 +129,7 @@ class Crowd:
 
 def _kill(drawn: random.Random) -> Fate:
     kind = drawn.choice(("killed", "killed from outside"))
-    return Fate(kind, drawn.choice(POINTS), drawn.randint(1, 8))
+    return Fate(kind, drawn.choice(POINTS), drawn.randint(1, 4))
 
 
 def _freeze(drawn: random.Random) -> Fate:
