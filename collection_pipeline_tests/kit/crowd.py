@@ -50,6 +50,8 @@ class Crowd:
         freezing = [_freeze(drawn) for _ in range(freezes)]
         others = [*(_kill(drawn) for _ in range(kills)), *freezing[1:]]
         drawn.shuffle(others)
+        # Those that are killed at a point come next, for the same reason.
+        others.sort(key=lambda fate: fate.kind != "killed")
         # The first of them freezes while there is still work to be frozen in.
         self._fates = [*freezing[:1], *others]
         self._has_frozen = threading.Event()
