@@ -38,8 +38,7 @@ class LeasedSlicePermit:
         self._ends_at = ends_at
         self._stop = stop
         self._monotonic = monotonic
-        question = _standing(claimed, platforms)
-        self._question = PreparedStatement(question, transactions.engine.dialect)
+        self._question = PreparedStatement(_standing(claimed, platforms))
 
     def stop_reason(self) -> str | None:
         """Asked to stop, past midnight, lease lost, or source not runnable; else ``None``."""

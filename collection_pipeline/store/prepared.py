@@ -6,20 +6,27 @@ from sqlalchemy import Connection, CursorResult, Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ClauseElement
 
+Parameters = dict[str, Any] | tuple[Any, ...]
+
 
 class PreparedStatement:
-    """The driver's text of ``statement`` with the parameters that it was composed with."""
+    """``statement`` with the parameters that it was composed with; for one dialect."""
 
-    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
-        written = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
-        if not isinstance(written, SQLCompiler):
-            raise TypeError("only a statement of rows can be prepared")
-        values = written.params
-        names = written.positiontup
-        self._text = str(written)
-        # PyMySQL takes parameters by name, mysqlclient by place.
-        self._parameters = values if names is None else tuple(values[name] for name in names)
+    def __init__(self, statement: ClauseElement) -> None:
+        self._statement = statement
+        self._written: tuple[str, Parameters] | None = None
 
     def execute(self, connection: Connection) -> "CursorResult[Any]":
         """Its rows, as the driver gives them."""
-        return connection.exec_driver_sql(self._text, self._parameters)
+        if self._written is None:
+            self._written = _written(self._statement, connection.dialect)
+        return connection.exec_driver_sql(*self._written)
+
+
+def _written(statement: ClauseElement, dialect: Dialect) -> tuple[str, Parameters]:
+    written = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
+    if not isinstance(written, SQLCompiler):
+        raise TypeError("only a statement of rows can be prepared")
+    values, names = written.params, written.positiontup
+    # PyMySQL takes parameters by name, mysqlclient by place.
+    return str(written), values if names is None else tuple(values[name] for name in names)

@@ -1,7 +1,8 @@
 """The database's clock: read after the locks, exact at midnight and at the cutoff (R15)."""
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -143,10 +144,14 @@ def test_a_claim_over_midnight_takes_nothing_of_the_day_before(store: Store) -> 
     store.gate.ensure_headers()
     store.now = LAST_MOMENT
 
-    def strike(*_returned: object) -> None:
-        store.now = MIDNIGHT
+    def strike(_connection: object, cursor: Any, statement: str, *_rest: object) -> None:
+        # What waits was read; then come the gate, the host's turn, the cycle's lock and the clock.
+        if "LOCK IN SHARE MODE" in statement:
+            store.now = MIDNIGHT
+            with closing(cursor.connection.cursor()) as clock:
+                clock.execute(f"SET SESSION timestamp = {MIDNIGHT.replace(tzinfo=UTC).timestamp()}")
 
-    event.listen(store.engine, "checkin", strike)
+    event.listen(store.engine, "after_cursor_execute", strike)
     assert store.repository.claim_next(store.terms()) is None
     assert store.status(cycle_id) == "PENDING"
 
