@@ -146,7 +146,7 @@ def test_a_claim_over_midnight_takes_nothing_of_the_day_before(store: Store) -> 
 
     def strike(_connection: object, cursor: Any, statement: str, *_rest: object) -> None:
         # What waits was read; then come the gate, the host's turn, the cycle's lock and the clock.
-        if "LOCK IN SHARE MODE" in statement:
+        if "sla_snapshots" in statement:
             store.now = MIDNIGHT
             with closing(cursor.connection.cursor()) as clock:
                 clock.execute(f"SET SESSION timestamp = {MIDNIGHT.replace(tzinfo=UTC).timestamp()}")
