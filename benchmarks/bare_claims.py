@@ -10,8 +10,7 @@ import uuid
 from datetime import date, datetime, timedelta
 
 import pymysql
-
-from benchmarks import bare_loop
+from sqlalchemy.engine import make_url
 
 LEASE = timedelta(minutes=10)
 KST = timedelta(hours=9)
@@ -129,8 +128,22 @@ class GuardedClaims:
         self._connection.close()
 
 
+def _plain_connection(database_url: str) -> "pymysql.Connection[pymysql.cursors.Cursor]":
+    """PyMySQL without SQLAlchemy, as hand-written code would have it."""
+    url = make_url(database_url)
+    return pymysql.connect(
+        host=url.host or "127.0.0.1",
+        port=url.port or 3306,
+        user=url.username or "",
+        password=url.password or "",
+        database=url.database,
+        charset="utf8mb4",
+        ssl_disabled=True,
+    )
+
+
 def _connected(url: str) -> "pymysql.Connection[pymysql.cursors.Cursor]":
-    connection = bare_loop.connect(url)
+    connection = _plain_connection(url)
     with connection.cursor() as cursor:
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     return connection

@@ -14,9 +14,9 @@ import platform
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from benchmarks.collection_rate import simulator_process
 from benchmarks.processor_time import Meter, Spent
 from benchmarks.simulated_day import LARGE_BOARDS, LARGE_POSTINGS, DayCosts, opened_day
+from benchmarks.simulated_sources import simulator_process
 from benchmarks.tables import Table, show
 from collection_pipeline_tests.kit.servers import create_database, private_server
 

@@ -11,7 +11,7 @@ import argparse
 import os
 import time
 
-from benchmarks.collection_rate import registered, simulator
+from benchmarks.simulated_sources import registered, simulator
 from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import assemble
 from collection_pipeline.collection.dispatch import TickTerms

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-from benchmarks.collection_rate import registered, simulator
+from benchmarks.simulated_sources import registered, simulator
 from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import assemble
 from collection_pipeline.settings import load_settings

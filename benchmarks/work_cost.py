@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.collection_rate import registered, simulator
+from benchmarks.simulated_sources import registered, simulator
 from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import assemble
 from collection_pipeline.local_db.server import PrivateServer

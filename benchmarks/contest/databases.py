@@ -13,11 +13,11 @@ from datetime import datetime, time, timedelta
 
 from sqlalchemy import Connection
 
-from benchmarks.collection_rate import registered
 from benchmarks.contest.contestants import Contestant, Store
 from benchmarks.contest.nine_columns import CURSOR_TABLE, TABLE
 from benchmarks.contest.pipeline_settings import environment
 from benchmarks.contest.task import ContestTask
+from benchmarks.simulated_sources import registered
 from collection_pipeline.collection.assembly import assemble
 from collection_pipeline.domain.kst import run_date_of, utc_of_kst
 from collection_pipeline.local_db.server import PrivateServer
