@@ -272,10 +272,12 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 def _words(words: Sequence[str]) -> str | None:
-    return _WORDS(list(words)) if words else None
-
-
-_WORDS = json.JSONEncoder(ensure_ascii=False).encode
+    if not words:
+        return None
+    plain = '", "'.join(words)
+    if plain.isprintable() and "\\" not in plain and plain.count('"') == 2 * (len(words) - 1):
+        return f'["{plain}"]'
+    return json.dumps(list(words), ensure_ascii=False)
 
 
 def _detail_values(result: PostingDetail | GonePosting) -> dict[str, Any]:

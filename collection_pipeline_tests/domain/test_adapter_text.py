@@ -1,8 +1,11 @@
 """Texts, regions and instants on their way into columns."""
 
+import html
 from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collection_pipeline.domain.posting import DeadlineKind
 from collection_pipeline.platforms.adapters.moments import deadline_of, instant_of, instant_of_epoch
@@ -169,3 +172,10 @@ def test_a_comment_is_no_text_whatever_it_holds() -> None:
     assert plain_text("a<!-- <b>hidden</b><br> -->b<Java>") == "ab<Java>"
     assert prose("a<!-- hidden -->b") == "ab"
     assert prose("<자격요건> <Java> a < b") == "<자격요건> <Java> a < b"
+
+
+@given(st.lists(st.sampled_from(["&", "&amp;", "amp;", "&lt;", "lt;", "&amp", "#38;", "a", ";"])))
+def test_the_short_way_for_links_unescapes_like_the_long_one(parts: list[str]) -> None:
+    """platforms.md section 2: entities are resolved once, not twice."""
+    text = "".join(parts)
+    assert unescaped(text) == html.unescape(text)

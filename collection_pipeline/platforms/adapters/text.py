@@ -67,8 +67,11 @@ def unescaped(text: str) -> str:
 
     Python refuses to read a number of more than 4,300 digits; as an entity it is no character.
     """
-    if "&" not in text:
+    found = text.count("&")
+    if not found:
         return text
+    if found == text.count("&amp;"):  # as in links, which are all different
+        return text.replace("&amp;", "&")
     return (_unescaped_again if len(text) <= REMEMBERED_CHARS else _unescaped)(text)
 
 
