@@ -11,10 +11,14 @@ from collection_pipeline.domain.posting import (
     DeadlineKind,
     DetailState,
     GonePosting,
+    KnownPosting,
     ListedPosting,
+    PostingContent,
     PostingDetail,
+    PostingFields,
 )
-from collection_pipeline.domain.slices import SliceWork, TriedDetail
+from collection_pipeline.domain.slices import SightedPosting, SliceWork, TriedDetail
+from collection_pipeline.store.seen import SeenPostings
 from collection_pipeline_tests.kit.database import DAY, NOON, YESTERDAY, Store
 from collection_pipeline_tests.kit.slices import (
     collect_day,
@@ -233,3 +237,38 @@ def test_a_deadline_that_a_list_row_states_replaces_kind_and_instant_together(
     collect_day(store, source, complete(SliceWork(changed, list_page_count=1)), waiting=PENDING)
     row = posting(store, "1")
     assert (row["deadline_kind"], row["deadline_at"]) == ("UNTIL_FILLED", None)
+
+
+def known_of(store: Store, source: int) -> KnownPosting:
+    """What a page's look-up finds of the posting ``1``."""
+    return store.run(lambda c: SeenPostings().known(c, 0, source, ["1"]))["1"]
+
+
+def test_what_did_not_parse_stays_with_the_posting_until_it_is_read_again(store: Store) -> None:
+    """R10, R34a: an unchanged row is not read, and its drift is counted all the same."""
+    source = store.add_source()
+    for day, (signature, unparsed) in enumerate([("1:a", ("salary", "url")), ("1:b", ())]):
+        store.now = NOON + day * DAY_LENGTH
+        listed = ListedPosting.of("1", PostingFields(title="t"), signature, "{}", unparsed)
+        row = SightedPosting(listed, 0, None, wants_detail=False)
+        collect_day(store, source, complete(SliceWork([row], list_page_count=1)))
+        assert known_of(store, source).unparsed == unparsed
+
+
+def test_a_row_that_was_found_unchanged_is_sighted_without_being_read(store: Store) -> None:
+    """R32, R34a: its date and its state, and nothing that it says."""
+
+    def unreadable() -> PostingContent:
+        raise AssertionError("an unchanged row was read")
+
+    source = store.add_source()
+    collect_day(store, source, complete(work_of(["1"])))
+    store.write("UPDATE job_postings SET status = 'MISSED', missed_count = 1")
+    before = posting(store, "1")
+    store.now = NOON + DAY_LENGTH
+    known = known_of(store, source)
+    row = SightedPosting(ListedPosting("1", "1:a", unreadable), 0, known, wants_detail=False)
+    stored = collect_day(store, source, complete(SliceWork([row], list_page_count=1)))
+    assert (stored.counts.new_to_cycle, stored.counts.new, stored.counts.updated) == (1, 0, 0)
+    changes = {"last_seen_run_date": DAY + DAY_LENGTH, "status": "OPEN", "missed_count": 0}
+    assert posting(store, "1") == before | changes
