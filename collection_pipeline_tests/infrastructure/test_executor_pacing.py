@@ -95,6 +95,16 @@ def test_the_permits_word_after_the_wait_decides() -> None:
     assert world.sends == []
 
 
+def test_a_slot_that_is_free_against_expectation_is_asked_for_all_the_same() -> None:
+    """R27: after a wait the question comes with the next wait; where there is none, at once."""
+    world = PacedWorld(next_allowed_at=1001.0, stop_reasons=[None, None, "not runnable"])
+    executor = world.executor()
+    executor.execute(REQUEST, ANY_PATH, DELAY)
+    world.now += 60.0
+    assert executor.execute(REQUEST, ANY_PATH, DELAY) == Stopped("not runnable")
+    assert len(world.sends) == 1
+
+
 def test_a_stop_request_ends_the_wait_at_once() -> None:
     """R18."""
     for next_allowed_at in (0.0, 1100.0):
