@@ -1,6 +1,5 @@
 """A key's calls of the day over all processes: never more than the quota (R9, R20)."""
 
-import multiprocessing
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -10,6 +9,7 @@ from collection_pipeline.domain.key_quota import KeyQuota, KeyQuotaUsedUp, key_f
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
 from collection_pipeline_tests.kit.database import HOST, Store
 from collection_pipeline_tests.kit.morning import jump_to
+from collection_pipeline_tests.kit.own_processes import in_own_processes
 from collection_pipeline_tests.kit.rivals import winner_then_loser
 from collection_pipeline_tests.kit.statement_costs import listening
 
@@ -51,8 +51,7 @@ def test_many_processes_at_once_never_take_more_than_the_quota(
     store: Store, hosts: list[str]
 ) -> None:
     """R20: 100 askings for 60 calls; also where no host's lock puts them in a row."""
-    with multiprocessing.get_context("spawn").Pool(4) as processes:
-        got = processes.starmap(take_in_a_process, [(store.url, 25, 60, host) for host in hosts])
+    got = in_own_processes(take_in_a_process, [(store.url, 25, 60, host) for host in hosts])
     assert sum(got) == 60
     assert list(used(store).values()) == [60]
 

@@ -1,6 +1,5 @@
 """The pace of one host over all processes (R26)."""
 
-import multiprocessing
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -8,6 +7,7 @@ import pytest
 
 from collection_pipeline.domain.slices import ThrottleRefusal, ThrottleSlot
 from collection_pipeline_tests.kit.database import HOST, NOON, Store
+from collection_pipeline_tests.kit.own_processes import in_own_processes
 from collection_pipeline_tests.kit.rivals import PATIENCE_SECONDS, rivals, winner_then_loser
 from collection_pipeline_tests.kit.statement_costs import listening
 
@@ -38,8 +38,7 @@ def reserve_in_a_process(url: str, times: int) -> list[float]:
 
 def test_reservations_of_many_processes_lie_a_delay_apart(store: Store) -> None:
     """I6: the clock stands still, so each of 4 x 25 waits is a different multiple of 10 ms."""
-    with multiprocessing.get_context("spawn").Pool(4) as processes:
-        got = processes.starmap(reserve_in_a_process, [(store.url, 25)] * 4)
+    got = in_own_processes(reserve_in_a_process, [(store.url, 25)] * 4)
     slots = sorted(wait for one in got for wait in one)
     assert slots == pytest.approx([number * 0.01 for number in range(100)], abs=1e-9)
     assert next_allowed(store) == NOON + timedelta(seconds=1)
