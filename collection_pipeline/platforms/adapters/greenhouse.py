@@ -49,7 +49,6 @@ SIGNATURE_VERSION = 2
 SIGNED_PATHS = WirePaths(
     "title",
     "company_name",
-    "location.name",
     "absolute_url",
     "language",
     "content",
@@ -141,7 +140,7 @@ def read_greenhouse_row(row: JsonObject) -> ListedPosting:
     signed = {
         **SIGNED_PATHS.of(row),
         "departments": sorted(reader.texts("departments", ("name",))),
-        "offices": sorted(reader.texts("offices", ("name",))),
+        "location": _location(reader),
         "workplace": _workplace(reader),
     }
     return listed_posting(row, job_id, SIGNATURE_VERSION, signed, _fields)

@@ -32,9 +32,11 @@ from collection_pipeline.platforms.adapters.text import (
 from collection_pipeline.platforms.contract import BadResponse
 
 SIGNATURE_VERSION = 2
-SIGNED_PATHS = WirePaths("minCareer", "maxCareer", "newcomer", "alwaysOpen", "closedAt")
+SIGNED_PATHS = WirePaths(
+    "locations", "minCareer", "maxCareer", "newcomer", "alwaysOpen", "closedAt"
+)
 SIGNED_TEXTS = ("title", "companyName")
-SIGNED_LISTS = ("techStacks", "jobCategory", "locations")
+SIGNED_LISTS = ("techStacks", "jobCategory")
 """In no order."""
 HIGHEST_YEARS = 99
 POSTING_PAGE = "https://jumpit.saramin.co.kr/position/{id}"

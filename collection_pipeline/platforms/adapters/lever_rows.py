@@ -6,12 +6,7 @@ Lever tells no deadline and no company: a site is one company's board (platforms
 from collection_pipeline.domain.posting import ListedPosting, PostingFields
 from collection_pipeline.platforms.adapters.parsing import JsonObject, source_job_id
 from collection_pipeline.platforms.adapters.regions import region_of
-from collection_pipeline.platforms.adapters.rows import (
-    RowReader,
-    WirePaths,
-    listed_posting,
-    unordered,
-)
+from collection_pipeline.platforms.adapters.rows import RowReader, WirePaths, listed_posting
 from collection_pipeline.platforms.adapters.text import (
     DESCRIPTION_CHARS,
     EMPLOYMENT_TYPE_CHARS,
@@ -29,6 +24,7 @@ SIGNATURE_VERSION = 2
 SIGNED_PATHS = WirePaths(
     "text",
     "categories.location",
+    "categories.allLocations",
     "categories.department",
     "categories.team",
     "categories.commitment",
@@ -56,11 +52,7 @@ def read_lever_row(row: JsonObject) -> ListedPosting:
     reader = RowReader(row)
     job_id = source_job_id(row)
     reader.title("text")
-    signed = {
-        **SIGNED_PATHS.of(row),
-        "categories.allLocations": unordered(reader.value("categories.allLocations")),
-        "lists": _list_texts(reader.value("lists")),
-    }
+    signed = {**SIGNED_PATHS.of(row), "lists": _list_texts(reader.value("lists"))}
     return listed_posting(row, job_id, SIGNATURE_VERSION, signed, _fields)
 
 
