@@ -3,16 +3,16 @@
     python -m benchmarks.library_memory [--rows 10000 100000]
 
 Each size is ingested twice by processes of their own, into an empty register and then with every
-row changed; the operating system tells the largest resident set. Pages are made while they are
+row changed; the largest resident set is told. Pages are made while they are
 read, so the figures must not follow the register: what grows is the spool, on disk.
 """
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
+from benchmarks.processes import used_by
 from benchmarks.tables import Table, show
 from collection_pipeline.domain.library import LibraryPage
 from collection_pipeline.ingest.assembly import assemble_ingest
@@ -22,8 +22,6 @@ from collection_pipeline.store.connection import open_engine
 from collection_pipeline.store.migration import migrate
 from collection_pipeline_tests.kit.library_rows import PAGE_ROWS, library_rows
 from collection_pipeline_tests.kit.servers import create_database, private_server
-
-MEGABYTE = 1024
 
 
 class GeneratedSnapshot:
@@ -89,19 +87,18 @@ def _ingest(rows: int, edition: int) -> None:
     ingestion.close()
     if (report.upserted, report.changed) != (rows, edition * rows):
         raise RuntimeError(f"{report.status}: {report.reason}, {report.counts}")
-    print(f"{rows:>7,} rows in {report.seconds:.1f} s")
 
 
 def _peak_megabytes(url: str, rows: int, edition: int) -> float:
-    child = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.library_memory", "--ingest", str(rows), str(edition)],
-        env={**os.environ, "COLLECTION_DATABASE_URL": url},
-    )
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        raise RuntimeError(f"the ingest ended with {child.returncode}")
-    return usage.ru_maxrss / MEGABYTE
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.library_memory",
+        "--ingest",
+        str(rows),
+        str(edition),
+    ]
+    return used_by(command, {**os.environ, "COLLECTION_DATABASE_URL": url}).peak_megabytes
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 from urllib.parse import urlsplit
 
-from benchmarks.processor_time import processor_seconds
+from benchmarks.processes import processor_seconds
 from benchmarks.tables import Table, show
 from collection_pipeline.local_db.server import PrivateServer
 from collection_pipeline.simulator.server import SimulatorServer

@@ -4,10 +4,10 @@ Processor time says how much of a machine the work takes, also where the machine
 wall time does not. The kernel counts another process in steps of 10 ms, so measure much at once.
 """
 
-import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
+
+from benchmarks.processes import processor_seconds
 
 MILLISECONDS = 1000.0
 
@@ -61,9 +61,3 @@ class Meter:
             processor_seconds(self._platforms) * MILLISECONDS,
             time.monotonic() * MILLISECONDS,
         )
-
-
-def processor_seconds(pid: int) -> float:
-    """User and system time of a process with all its threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -3,23 +3,21 @@
     python -m benchmarks.tick_memory [--rows 1000 20000 100000]
 
 ``COLLECTION_TEST_SERVER=mariadb`` measures MariaDB. Each size is drained by a process of its own,
-whose largest resident set the operating system tells. A slice holds at most its own budget, so the
+whose largest resident set is told. A slice holds at most its own budget, so the
 figures must not follow the catalogue.
 """
 
 import argparse
 import os
-import subprocess
 import sys
 
+from benchmarks.processes import used_by
 from benchmarks.simulated_sources import registered, simulator
 from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import assemble
 from collection_pipeline.settings import load_settings
 from collection_pipeline_tests.kit.servers import create_database, private_server
 
-MEGABYTE = 1024
-"""Of the kilobytes that the operating system counts."""
 MOST_MEGABYTES = 250
 
 
@@ -56,16 +54,8 @@ def _peak_megabytes(url: str, exports: dict[str, str], rows: int) -> float:
     }
     with registered(assemble(load_settings(environment), url), [f"memory-{rows}"]):
         pass
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "collection_pipeline.cli.main", "tick", "--drain"],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(worker.pid, 0)
-    worker.returncode = os.waitstatus_to_exitcode(status)
-    if worker.returncode != 0:
-        raise RuntimeError(f"the worker ended with {worker.returncode}")
-    return usage.ru_maxrss / MEGABYTE
+    command = [sys.executable, "-m", "collection_pipeline.cli.main", "tick", "--drain"]
+    return used_by(command, environment).peak_megabytes
 
 
 if __name__ == "__main__":

@@ -9,10 +9,9 @@ time, since that says how much of a machine the work takes while hosts keep thei
 
 import argparse
 import os
-import subprocess
 import sys
-from pathlib import Path
 
+from benchmarks.processes import processor_seconds, used_by
 from benchmarks.simulated_sources import registered, simulator
 from benchmarks.tables import Table, show
 from collection_pipeline.collection.assembly import assemble
@@ -22,6 +21,7 @@ from collection_pipeline_tests.kit.servers import create_database, private_serve
 
 KEYWORDS = 6
 THREADS = 4
+TICK = [sys.executable, "-m", "collection_pipeline.cli.main", "tick", "--drain"]
 
 
 def main() -> None:
@@ -73,22 +73,11 @@ def _drain(
     }
     with registered(assemble(load_settings(environment), url), keywords):
         pass
-    before = _processor_seconds(server)
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "collection_pipeline.cli.main", "tick", "--drain"],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(worker.pid, 0)
-    worker.returncode = os.waitstatus_to_exitcode(status)
-    if worker.returncode != 0:
-        raise RuntimeError(f"the worker ended with {worker.returncode}")
-    return usage.ru_utime + usage.ru_stime, _processor_seconds(server) - before
-
-
-def _processor_seconds(server: PrivateServer) -> float:
-    fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    if server.pid is None:
+        raise RuntimeError("the server has no process of its own")
+    before = processor_seconds(server.pid)
+    worker = used_by(TICK, environment)
+    return worker.processor_seconds, processor_seconds(server.pid) - before
 
 
 if __name__ == "__main__":

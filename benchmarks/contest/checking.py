@@ -10,6 +10,7 @@ from html import unescape
 
 from benchmarks.contest.catalogue import posting, posting_id
 from benchmarks.contest.contestants import Contestant, Store
+from benchmarks.contest.nine_columns import row_of
 from benchmarks.contest.task import ContestTask
 from collection_pipeline.domain.kst import run_date_of
 from collection_pipeline.local_db.server import PrivateServer
@@ -78,15 +79,5 @@ def _plain(row: tuple[object, ...]) -> tuple[object, ...]:
 
 def _expected(source: int, number: int) -> tuple[object, ...]:
     job = posting(source, number)
-    position = job["position"]
-    return _plain(
-        (
-            position["title"],
-            job["company"]["detail"]["name"],
-            position["location"]["name"],
-            job["url"],
-            job["salary"]["name"],
-            int(job["expiration-timestamp"]),
-            json.dumps(job),
-        )
-    )
+    _, _, *columns = row_of("", job, json.dumps(job))
+    return _plain(tuple(columns))

@@ -2,9 +2,7 @@
 
 Counted from the moment the contestant may begin to the end of its process, so that starting Python
 and importing count for nobody; only the peak is of the process's whole life. Processor time has
-what ended children used. The peak is the largest sum of resident memory over the process and its
-descendants among samples, or the process's own high-water mark where that is larger. ``ru_maxrss``
-would not do: it keeps the peak of whoever started the process.
+what ended children used.
 """
 
 import contextlib
@@ -13,15 +11,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.contest.task import READY
+from benchmarks.processes import PeakMemory, processor_seconds, tree
 
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
-PAGE_MEGABYTES = os.sysconf("SC_PAGE_SIZE") / 1024**2
-SAMPLE_SECONDS = 0.05
 LONGEST_SECONDS = 900.0
 IDLE_SHARE = 0.04
 IDLE_CHECK_SECONDS = 0.25
@@ -78,12 +74,6 @@ def settle(server_pid: int) -> None:
             return
 
 
-def processor_seconds(pid: int) -> float:
-    """What a process has used so far, with children that ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(field) for field in fields[11:15]) / TICKS_A_SECOND
-
-
 def _from_start_to_end(process: "subprocess.Popen[str]", server_pid: int) -> Measured:
     assert process.stdin is not None
     assert process.stdout is not None
@@ -94,8 +84,8 @@ def _from_start_to_end(process: "subprocess.Popen[str]", server_pid: int) -> Mea
             break
     else:
         raise ContestantFailed(f"exit code {process.wait()} before it was ready: {said[-1_000:]}")
-    peak = _PeakMemory(process.pid)
-    used = sum(processor_seconds(pid) for pid in _tree(process.pid))
+    peak = PeakMemory(process.pid)
+    used = sum(processor_seconds(pid) for pid in tree(process.pid))
     server_used = processor_seconds(server_pid)
     peak.start()
     began = time.monotonic()
@@ -113,55 +103,6 @@ def _from_start_to_end(process: "subprocess.Popen[str]", server_pid: int) -> Mea
     if process.returncode != 0:
         raise ContestantFailed(f"exit code {process.returncode}")
     return Measured(seconds, usage.ru_utime + usage.ru_stime - used, server_seconds, peak.megabytes)
-
-
-class _PeakMemory(threading.Thread):
-    """Samples the memory of a process and its descendants until it is stopped."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.megabytes = 0.0
-        self._pid = pid
-        self._ended = threading.Event()
-
-    def run(self) -> None:
-        """Sample at once, then at intervals."""
-        while True:
-            total = sum(_resident_megabytes(pid) for pid in _tree(self._pid))
-            self.megabytes = max(self.megabytes, total, _high_water_megabytes(self._pid))
-            if self._ended.wait(SAMPLE_SECONDS):
-                return
-
-    def stop(self) -> None:
-        """End the thread."""
-        self._ended.set()
-        self.join()
-
-
-def _tree(pid: int) -> Iterator[int]:
-    """The process and its living descendants; one that ends meanwhile is left out."""
-    yield pid
-    children: list[str] = []
-    with contextlib.suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                children += (task / "children").read_text().split()
-    for child in children:
-        yield from _tree(int(child))
-
-
-def _resident_megabytes(pid: int) -> float:
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_MEGABYTES
-    return 0.0
-
-
-def _high_water_megabytes(pid: int) -> float:
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    return 0.0
 
 
 def _end_group(pid: int) -> None:
