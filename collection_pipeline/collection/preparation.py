@@ -15,9 +15,9 @@ from collection_pipeline.store.gate import CollectionSlaCutoffGate
 from collection_pipeline.store.preparation import (
     UnpreparedCycle,
     add_hosts,
+    hosts_without_row,
     prepare_cycles,
     unprepared_cycles,
-    waiting_hosts_of,
 )
 from collection_pipeline.store.transaction import TransactionRunner
 
@@ -65,15 +65,14 @@ class CyclePreparation:
 
     def _heal_hosts(self, run_date: date) -> None:
         """Claims find waiting cycles by their hosts' rows, whoever put the cycles there."""
-
-        def healing(connection: Connection) -> None:
-            add_hosts(connection, waiting_hosts_of(connection, run_date))
-
-        self._transactions.run(healing)
+        missing = self._transactions.run(lambda connection: hosts_without_row(connection, run_date))
+        if missing:
+            self._transactions.run(lambda connection: add_hosts(connection, missing))
 
     def has_unprepared(self, connection: Connection) -> bool:
-        """Whether a tick would have to prepare a cycle, by a plain read."""
-        return bool(unprepared_cycles(connection, self._clock.today(connection), 0))
+        """Whether a tick would have to prepare a cycle or a host, by plain reads."""
+        today = self._clock.today(connection)
+        return bool(unprepared_cycles(connection, today, 0) or hosts_without_row(connection, today))
 
     def _chunk(self, run_date: date, after: int) -> list[UnpreparedCycle]:
         return self._transactions.run(

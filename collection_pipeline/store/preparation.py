@@ -48,27 +48,29 @@ def unprepared_cycles(
     ]
 
 
-def waiting_hosts_of(connection: Connection, run_date: date) -> set[str]:
-    """Hosts at which a cycle of the day waits, read by jumps through the index."""
-    statement = (
+def hosts_without_row(connection: Connection, run_date: date) -> set[str]:
+    """Hosts at which a cycle of the day waits where no claim would look; by plain reads.
+
+    Waiting hosts are read by jumps through the index.
+    """
+    waiting = (
         select(cycles.c.request_host)
         .with_hint(cycles, "FORCE INDEX (ix_cycles_ready_host)")
         .where(cycles.c.cycle_status == CycleStatus.PENDING.value, cycles.c.run_date == run_date)
         .group_by(cycles.c.request_host)
     )
-    return {host for host in connection.execute(statement).scalars() if host is not None}
+    hosts = {host for host in connection.execute(waiting).scalars() if host is not None}
+    return hosts - _known_hosts(connection, hosts) if hosts else hosts
+
+
+def _known_hosts(connection: Connection, hosts: Collection[str]) -> set[str]:
+    statement = select(host_claims.c.host).where(host_claims.c.host.in_(sorted(hosts)))
+    return set(connection.execute(statement).scalars())
 
 
 def add_hosts(connection: Connection, hosts: Collection[str]) -> None:
     """Make the rows on which claims of one host wait for each other; sorted, idempotent."""
-    if not hosts:
-        return
-    known = set(
-        connection.execute(
-            select(host_claims.c.host).where(host_claims.c.host.in_(sorted(hosts)))
-        ).scalars()
-    )
-    missing = sorted(set(hosts) - known)
+    missing = sorted(set(hosts) - _known_hosts(connection, hosts))
     if missing:
         statement = insert(host_claims).values([{"host": host} for host in missing])
         connection.execute(statement.on_duplicate_key_update(host=statement.inserted.host))

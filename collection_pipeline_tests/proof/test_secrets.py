@@ -232,8 +232,9 @@ def fail_the_webhook(world: World) -> None:
             "SELECT COUNT(*) FROM notification_outbox WHERE last_error IS NOT NULL"
         )
         stack.pass_time(hours=1)
+    sent = len(world.hook.messages)
     # The long set has two days of failures, each with a message, and delivers both in the end.
-    assert len(world.hook.messages) >= len(HOOK_ANSWERS)
+    assert sent > len(HOOK_ANSWERS) if is_long() else sent == len(HOOK_ANSWERS)
     assert errors > 0
 
 
