@@ -46,6 +46,8 @@ class Store:
     def __init__(self, url: str, now: datetime | None = NOON, close_after: int = 2) -> None:
         self.url = url
         self.now = now
+        self.service_offset = timedelta()
+        """What the clock that the service reads adds to the server's; the store has it undone."""
         self.engine: Engine = open_engine(url)
         event.listen(self.engine, "checkout", self._freeze)
         self.transactions = TransactionRunner(self.engine)
@@ -191,8 +193,9 @@ class Store:
     def _freeze(self, dbapi_connection: Any, record: Any, _proxy: object) -> None:
         stamp = "DEFAULT"
         if self.now is not None:
-            whole = int(self.now.replace(microsecond=0, tzinfo=UTC).timestamp())
-            stamp = f"{whole}.{self.now.microsecond:06d}"
+            at = self.now - self.service_offset
+            whole = int(at.replace(microsecond=0, tzinfo=UTC).timestamp())
+            stamp = f"{whole}.{at.microsecond:06d}"
         if record.info.get("frozen_at", "DEFAULT") == stamp:
             return
         record.info["frozen_at"] = stamp

@@ -105,8 +105,9 @@ def served(app: FastAPI) -> Iterator[str]:
 
 
 def set_service_time(store: Store, now: datetime = NOON) -> None:
-    """The service's clock goes on from ``now`` (naive UTC)."""
+    """The service's clock goes on from ``now`` (naive UTC); the store's stands where it stood."""
     offset = now - datetime.now(UTC).replace(tzinfo=None)
+    store.service_offset = offset
     store.write(
         "REPLACE INTO simulation_clock (id, offset_microseconds, changed_at) "
         "VALUES (1, :offset, '2026-01-01')",

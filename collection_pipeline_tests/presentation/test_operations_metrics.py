@@ -67,13 +67,7 @@ def test_waiting_work_is_shown_by_its_age(store: Store, operations: Operations) 
         store.add_source(active=False), host="c.test", next_eligible_at=NOON - timedelta(hours=2)
     )
     store.due_cycle(next_eligible_at=NOON - timedelta(hours=1), host="held.test")
-    # Not through the throttle: the service's offset, which fits real time, would move its clock.
-    store.write(
-        "INSERT INTO external_request_host_limits (host, next_allowed_at, updated_at) "
-        "VALUES ('held.test', :until, :now)",
-        until=LATER + timedelta(hours=1),
-        now=NOON,
-    )
+    store.throttle.hold_back("held.test", 3_600)
     store.add_cycle(store.add_source(), CycleStatus.RUNNING)
     store.add_cycle(
         store.add_source(), CycleStatus.RUNNING, lease_until=NOON + timedelta(seconds=540)
